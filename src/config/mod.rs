@@ -1,0 +1,145 @@
+//! `config.toml`: lakes, thresholds, what is known about each table.
+
+pub mod folders;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Context, Error, ErrorKind, Result};
+use crate::gate::Thresholds;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Removes every writing command.
+    pub read_only: bool,
+    /// `dark`, `light`, `high-contrast` or `mono`.
+    pub theme: String,
+    /// Names for folders with tables: `lake.table` then opens a table.
+    pub lakes: BTreeMap<String, String>,
+    /// Thresholds for every table.
+    pub gates: Thresholds,
+    /// What is known about single tables, by name.
+    pub tables: BTreeMap<String, TableConfig>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            read_only: false,
+            theme: "dark".into(),
+            lakes: BTreeMap::new(),
+            gates: Thresholds::default(),
+            tables: BTreeMap::new(),
+        }
+    }
+}
+
+/// One `[tables."name"]` section. The name is the table's folder name, its
+/// `lake.table` name or its path.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TableConfig {
+    /// The columns that identify a row.
+    pub key: Vec<String>,
+    /// Technical columns such as a load time or a batch id.
+    pub ignore: Vec<String>,
+    /// Columns to sum; default: decimal and float columns that are not key.
+    pub measures: Vec<String>,
+    /// Columns of which no value may vanish, such as the company.
+    pub grain: Vec<String>,
+    /// Thresholds that differ from the global ones.
+    pub gates: toml::Table,
+}
+
+impl Config {
+    /// Reads a file; no file at the default place means the defaults.
+    ///
+    /// # Errors
+    /// `BadConfig` with the file and line.
+    pub fn load(path: Option<&Path>) -> Result<Config> {
+        let (path, required) = match path {
+            Some(path) => (path.to_owned(), true),
+            None => match folders::config_file() {
+                Some(path) => (path, false),
+                None => return Ok(Config::default()),
+            },
+        };
+        if !required && !path.exists() {
+            return Ok(Config::default());
+        }
+        let text = std::fs::read_to_string(&path)
+            .context(ErrorKind::BadConfig, || format!("cannot read the config {}", path.display()))?;
+        Self::parse(&text).map_err(|e| {
+            Error::new(e.kind, format!("{}: {}", path.display(), e.message))
+                .hint("config.example.toml shows every setting.")
+        })
+    }
+
+    /// # Errors
+    /// `BadConfig`, also for thresholds of a table that do not fit.
+    pub fn parse(text: &str) -> Result<Config> {
+        let config: Config = toml::from_str(text).map_err(|e| Error::new(ErrorKind::BadConfig, e.to_string()))?;
+        for name in config.tables.keys() {
+            config.thresholds(name)?;
+        }
+        Ok(config)
+    }
+
+    /// The section for a table, by any of the names it goes under.
+    pub fn table(&self, names: &[&str]) -> Option<(&str, &TableConfig)> {
+        names.iter().find_map(|name| self.tables.get_key_value(*name)).map(|(k, v)| (k.as_str(), v))
+    }
+
+    /// The global thresholds with one table's own on top.
+    ///
+    /// # Errors
+    /// `BadConfig` for an unknown or mistyped threshold.
+    pub fn thresholds(&self, section: &str) -> Result<Thresholds> {
+        let bad =
+            |e: &dyn std::fmt::Display| Error::new(ErrorKind::BadConfig, format!("[tables.\"{section}\".gates]: {e}"));
+        let Some(table) = self.tables.get(section) else { return Ok(self.gates.clone()) };
+        let mut merged = toml::Table::try_from(&self.gates).map_err(|e| bad(&e))?;
+        for (key, value) in &table.gates {
+            match (merged.get_mut(key), value) {
+                (Some(toml::Value::Table(into)), toml::Value::Table(from)) => into.extend(from.clone()),
+                _ => {
+                    merged.insert(key.clone(), value.clone());
+                }
+            }
+        }
+        merged.try_into().map_err(|e| bad(&e))
+    }
+
+    /// Where a configured lake is.
+    pub fn lake(&self, name: &str) -> Option<PathBuf> {
+        self.lakes.get(name).map(|root| folders::expand_home(root))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tables_thresholds_lie_over_the_global_ones() {
+        let config = Config::parse(
+            "[gates]\nrow_count_min_percent = 80.0\n[gates.severity]\nnull-keys = \"warn\"\n\
+             [tables.gold.gates]\nrow_count_exempt_rows = 0\n[tables.gold.gates.severity]\nrow-count = \"warn\"\n",
+        )
+        .unwrap();
+        let gold = config.thresholds("gold").unwrap();
+        assert_eq!((gold.row_count_min_percent, gold.row_count_exempt_rows), (80.0, 0));
+        assert_eq!(gold.severity.len(), 2);
+        assert_eq!(config.thresholds("other").unwrap().row_count_exempt_rows, 10);
+    }
+
+    #[test]
+    fn a_wrong_setting_is_named() {
+        let error = Config::parse("[tables.gold.gates]\nrow_cuont = 1\n").unwrap_err();
+        assert_eq!(error.kind, ErrorKind::BadConfig);
+        assert!(error.message.contains("row_cuont"), "{}", error.message);
+    }
+}

@@ -1,0 +1,48 @@
+//! A key that the source delivers more than once.
+
+use super::{Evidence, Finding, Gate, Severity, Thresholds};
+use crate::plan::{GateStatus, Plan, Spec};
+use crate::table::number::grouped;
+
+pub struct DuplicateKeys;
+
+impl Gate for DuplicateKeys {
+    fn name(&self) -> &'static str {
+        "duplicate-keys"
+    }
+
+    fn about(&self) -> &'static str {
+        "no key occurs more than once in the source (a warning where only the table has duplicates)"
+    }
+
+    fn severity(&self, spec: &Spec) -> Severity {
+        match spec {
+            Spec::Overwrite(_) | Spec::Merge(_) => Severity::Fail,
+            Spec::Restore(_) | Spec::Undo(_) => Severity::Off,
+        }
+    }
+
+    fn judge(&self, plan: &Plan, evidence: &Evidence, _: &Thresholds) -> Option<Finding> {
+        if plan.key.is_empty() {
+            return None;
+        }
+        let pair = plan.keys.duplicates;
+        let key = plan.key.join(", ");
+        let threshold = "0 rows beyond the first of a key";
+        let examples = match evidence.duplicate_examples.as_slice() {
+            [] => String::new(),
+            some => format!(", such as {}", some.join("; ")),
+        };
+        if pair.source > 0 {
+            let message =
+                format!("{} source rows repeat a key ({key}){examples}; is the key complete?", grouped(pair.source));
+            return Some(Finding::pass(pair.source, threshold, message).of(GateStatus::Fail));
+        }
+        if pair.target > 0 {
+            let message =
+                format!("the source is unique by {key}, but {} rows of the table repeat a key", grouped(pair.target));
+            return Some(Finding::pass(pair.target, threshold, message).of(GateStatus::Warn));
+        }
+        Some(Finding::pass(0, threshold, format!("unique by {key} on both sides")))
+    }
+}

@@ -1,0 +1,130 @@
+//! Gates: sanity checks between a plan and its confirmation.
+//!
+//! A gate is a pure judgement over a plan and the evidence that was gathered
+//! with it. Each lives in its own file and in one line of [`ALL`].
+
+mod duplicate_keys;
+mod empty_source;
+pub mod evidence;
+mod keys_elsewhere;
+mod null_keys;
+mod null_partition;
+mod row_count;
+pub mod thresholds;
+mod vanished_group;
+
+pub use evidence::Evidence;
+pub use thresholds::{Severity, Thresholds};
+
+use serde_json::{Map, Value as Json};
+
+use crate::plan::{GateResult, GateStatus, Plan, Spec};
+
+/// What one gate says. `None` from [`Gate::judge`] means that it has nothing
+/// to judge on this plan.
+pub struct Finding {
+    pub status: GateStatus,
+    pub observed: Json,
+    pub threshold: String,
+    pub message: String,
+    /// The partitions concerned, as the plan's `values`.
+    pub partitions: Vec<Map<String, Json>>,
+}
+
+impl Finding {
+    pub fn pass(observed: impl Into<Json>, threshold: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            status: GateStatus::Pass,
+            observed: observed.into(),
+            threshold: threshold.into(),
+            message: message.into(),
+            partitions: Vec::new(),
+        }
+    }
+
+    pub fn of(mut self, status: GateStatus) -> Self {
+        self.status = status;
+        self
+    }
+
+    pub fn at(mut self, partitions: Vec<Map<String, Json>>) -> Self {
+        self.partitions = partitions;
+        self
+    }
+}
+
+pub trait Gate: Sync {
+    /// The name in the config, in `--override NAME=REASON` and in the commit.
+    fn name(&self) -> &'static str;
+
+    /// One line for the documentation.
+    fn about(&self) -> &'static str;
+
+    /// How bad a failure is for this kind of plan, before the config is asked.
+    fn severity(&self, spec: &Spec) -> Severity;
+
+    fn judge(&self, plan: &Plan, evidence: &Evidence, thresholds: &Thresholds) -> Option<Finding>;
+}
+
+/// Every gate, in the order in which people read them.
+pub const ALL: &[&dyn Gate] = &[
+    &empty_source::EmptySource,
+    &row_count::RowCount,
+    &vanished_group::VanishedGroup,
+    &duplicate_keys::DuplicateKeys,
+    &null_keys::NullKeys,
+    &keys_elsewhere::KeysElsewhere,
+    &null_partition::NullPartition,
+];
+
+/// Judges a plan by every gate that applies to its kind. A gate's own verdict
+/// is softened to the severity that kind and config give it, never hardened.
+pub fn judge(plan: &Plan, evidence: &Evidence, thresholds: &Thresholds) -> Vec<GateResult> {
+    let mut results = Vec::new();
+    for gate in ALL {
+        let severity = thresholds.severity(gate.name()).unwrap_or_else(|| gate.severity(&plan.spec));
+        if severity == Severity::Off {
+            continue;
+        }
+        if let Some(finding) = gate.judge(plan, evidence, thresholds) {
+            let status = match (finding.status, severity) {
+                (GateStatus::Fail, Severity::Warn) => GateStatus::Warn,
+                (status, _) => status,
+            };
+            results.push(GateResult {
+                name: gate.name().to_owned(),
+                status,
+                observed: finding.observed,
+                threshold: finding.threshold,
+                message: finding.message,
+                partitions: finding.partitions,
+                overridden: None,
+            });
+        }
+    }
+    results
+}
+
+pub fn find(name: &str) -> Option<&'static dyn Gate> {
+    ALL.iter().copied().find(|g| g.name() == name)
+}
+
+/// The gates and what they do for each kind, as a Markdown table.
+pub fn documentation() -> String {
+    let mut text = String::from(
+        "| gate | overwrite | merge | restore, undo | what it checks |\n| --- | --- | --- | --- | --- |\n",
+    );
+    for gate in ALL {
+        let on = |spec: &Spec| gate.severity(spec).as_str();
+        let [overwrite, merge, undo] = thresholds::sample_specs();
+        text.push_str(&format!(
+            "| {} | {} | {} | {} | {} |\n",
+            gate.name(),
+            on(&overwrite),
+            on(&merge),
+            on(&undo),
+            gate.about()
+        ));
+    }
+    text
+}

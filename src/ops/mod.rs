@@ -1,0 +1,34 @@
+//! The road of every write, and every way to look: one file an operation.
+//!
+//! `Source + Table@v → Plan → Gates → Confirm → Apply → Verify → Journal → (Undo)`.
+//! The faces (`cli`, `tui`) call only this room.
+
+pub mod apply;
+pub mod browse;
+pub mod compare;
+pub mod context;
+pub mod demo;
+pub mod discover;
+pub mod prepare;
+pub mod restore;
+pub mod undo;
+
+pub use apply::{ApplyOptions, ApplyReport, apply};
+pub use browse::{At, OpenTable, RowPage};
+pub use compare::{Comparison, compare};
+pub use context::Context;
+pub use discover::{TableSummary, find_tables};
+pub use prepare::{Prepared, SourceRequest, Strategy, prepare};
+pub use restore::prepare_restore;
+pub use undo::prepare_undo;
+
+/// What was done, when, by whom, and how to take it back.
+pub use crate::journal::{Entry as JournalEntry, Outcome as JournalOutcome};
+
+/// Every operation in this machine's journal, newest first.
+///
+/// # Errors
+/// `Storage` where the state folder cannot be read.
+pub fn journal(context: &Context) -> crate::error::Result<Vec<JournalEntry>> {
+    crate::journal::Journal::new(&context.state_dir).entries()
+}
