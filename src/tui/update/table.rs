@@ -32,7 +32,7 @@ pub(super) fn act(app: &mut App, id: Id) {
         Id::Compare => {
             if let Some(info) = &table.info.value {
                 let form = FormScreen::new(info.clone());
-                app.screens.push(Screen::Form(form));
+                app.screens.push(Screen::Form(Box::new(form)));
             }
         }
         Id::Restore => {
