@@ -20,8 +20,11 @@ fn forbidden_crates(room: &str) -> Vec<&'static str> {
     if PURE.contains(&room) {
         forbidden.extend(RUNTIME);
     }
-    if room != "tui" {
-        forbidden.extend(TERMINAL);
+    match room {
+        "tui" => {}
+        // The registry of actions names keys, in crossterm's words.
+        "action" => forbidden.push("ratatui"),
+        _ => forbidden.extend(TERMINAL),
     }
     if matches!(room, "cli" | "tui") {
         forbidden.push("deltalake");
