@@ -14,7 +14,6 @@ use portable_pty::{CommandBuilder, ExitStatus, MasterPty, PtySize, SlavePty, nat
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const ENTER: &str = "\r";
-const ESCAPE: &str = "\x1b";
 const CTRL_C: &str = "\x03";
 
 enum Event {
@@ -237,6 +236,17 @@ fn a_colourless_terminal_gets_no_colour() {
     terminal.finish();
 }
 
+/// Passes the confirm dialog: the name, then Enter on to the button, then Enter.
+fn confirm(terminal: &mut Terminal, versions: [&str; 2]) {
+    terminal.wait_for(&[&format!("{} → {}", versions[0], versions[1]), "type gold.working_capital to go on"]);
+    // Cancel has the focus: Enter alone would close the dialog, and a paste is ignored.
+    terminal.press("\x1b[200~gold.working_capital\x1b[201~");
+    terminal.press("gold.working_capital");
+    terminal.press(ENTER);
+    terminal.press(ENTER);
+    terminal.wait_for(&[&format!("{} committed and verified", versions[1])]);
+}
+
 /// The README's tour: what a MERGE would leave behind, an overwrite instead,
 /// and back again.
 #[test]
@@ -244,34 +254,29 @@ fn the_tour() {
     let home = home();
     let mut terminal = open_demo(home.path(), &[]);
 
-    // The lake lists daily_sales first.
+    // daily_sales comes before working_capital.
     terminal.press("G");
     terminal.press(ENTER);
-    terminal.wait_for(&["2026006", "fiscal_period"]);
+    terminal.wait_for(&["gold.working_capital @ v6"]);
+    // The partitions.
+    terminal.press("2");
+    terminal.wait_for(&["fiscal_period", "2026006"]);
 
     terminal.press("c");
-    terminal.wait_for(&["staging"]);
-    terminal.press("staging/2026006.parquet");
+    terminal.wait_for(&["source", "key", "company_code, doc_number"]);
+    terminal.press("lake/staging/2026006.parquet");
     terminal.press(ENTER);
-    terminal.wait_for(&["MERGE", "overwrite", "1,450", "750"]);
+    terminal.wait_for(&["MERGE", "overwrite ★", "1,450", "750", "full slice"]);
 
     terminal.press("z");
-    terminal.wait_for(&["ZOMBIE", "102", "700"]);
-    terminal.press(ESCAPE);
-    terminal.wait_for(&["MERGE", "overwrite", "1,450", "750"]);
+    terminal.wait_for(&["ZOMBIE", "102", "700.00"]);
 
-    terminal.press("3A");
-    terminal.wait_for(&["working_capital", "v6", "v7"]);
-    // Enter alone must not confirm.
-    terminal.press("working_capital");
-    terminal.press(ENTER);
-    terminal.wait_for(&["v7 committed and verified"]);
+    terminal.press("3");
+    terminal.press("A");
+    confirm(&mut terminal, ["v6", "v7"]);
 
     terminal.press("u");
-    terminal.wait_for(&["v7", "v8"]);
-    terminal.press("working_capital");
-    terminal.press(ENTER);
-    terminal.wait_for(&["v8 committed and verified"]);
+    confirm(&mut terminal, ["v7", "v8"]);
 
     terminal.press(CTRL_C);
     let (status, _) = terminal.finish();
