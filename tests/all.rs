@@ -1,1 +1,6 @@
+//! One test binary: it links the engine once.
 
+mod architecture;
+mod demo;
+mod docs;
+mod pty;
