@@ -97,7 +97,7 @@ pub fn match_columns(table: &Schema, source: &Schema, key: &[String]) -> Matchin
 }
 
 fn refusal(kind: ErrorKind, message: String, hint: String) -> Refusal {
-    Refusal { kind: kind.to_string(), message, hint: Some(hint) }
+    Refusal { kind, message, hint: Some(hint) }
 }
 
 fn fit(from: &DataType, to: &DataType) -> Fit {
@@ -180,8 +180,8 @@ mod tests {
         let table = schema(&[("id", String), ("n", Integer), ("d", Decimal { precision: 10, scale: 2 })]);
         let source = schema(&[("id", Long), ("d", Decimal { precision: 12, scale: 2 }), ("extra", Byte)]);
         let matching = match_columns(&table, &source, &["id".into()]);
-        let kinds: Vec<&str> = matching.refusals.iter().map(|r| r.kind.as_str()).collect();
-        assert_eq!(kinds, ["KeyTypeMismatch", "ColumnMissing", "LossyType"]);
+        let kinds: Vec<ErrorKind> = matching.refusals.iter().map(|r| r.kind).collect();
+        assert_eq!(kinds, [ErrorKind::KeyTypeMismatch, ErrorKind::ColumnMissing, ErrorKind::LossyType]);
         assert!(matching.findings.iter().any(|f| f.contains("extra")));
     }
 
