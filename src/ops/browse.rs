@@ -101,6 +101,11 @@ impl OpenTable {
         self.committed_at
     }
 
+    /// The same table at another snapshot.
+    pub(super) fn at_snapshot(&self, snapshot: Snapshot) -> OpenTable {
+        OpenTable { snapshot, ..self.clone() }
+    }
+
     pub(super) fn snapshot(&self) -> &Snapshot {
         &self.snapshot
     }

@@ -13,6 +13,8 @@ mod stage;
 pub mod verify;
 mod write;
 
+pub use write::remove_staged;
+
 use std::sync::Arc;
 
 use futures::FutureExt;
