@@ -221,7 +221,7 @@ pub(super) fn number(text: &str) -> Option<Value> {
 
 fn bytes(hex: &str) -> Option<Vec<u8>> {
     let digits: Vec<u8> = hex.chars().map(|c| c.to_digit(16).map(|d| d as u8)).collect::<Option<_>>()?;
-    (digits.len() % 2 == 0).then(|| digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+    digits.len().is_multiple_of(2).then(|| digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
 }
 
 fn typed_literal(data_type: &sql::DataType, text: &str) -> Parsed<Value> {
