@@ -215,8 +215,7 @@ impl Input<'_> {
         if self.key.is_empty() {
             return;
         }
-        let reachable =
-            |row: &&Row| self.operation != Operation::Overwrite || out.slice.contains(&self.tuple(row));
+        let reachable = |row: &&Row| self.operation != Operation::Overwrite || out.slice.contains(&self.tuple(row));
         let reach: Vec<&Row> = self.target.iter().filter(reachable).collect();
         out.nulls.1 = reach.iter().filter(|row| self.null_key(row)).count() as u64;
         // Where the key names a partition column, the rest of it identifies the row.

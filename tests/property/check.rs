@@ -26,15 +26,12 @@ pub fn check(case: &Case, operation: Operation) -> Result<(), String> {
     let target = case.target();
     let partition: Vec<usize> = case.shape.partition_by.iter().map(|c| case.shape.index(c)).collect();
     let key: Vec<usize> = case.key.iter().map(|c| case.shape.index(c)).collect();
-    let model =
-        Input { operation, partition: &partition, key: &key, target: &target, source: &case.source }.run();
+    let model = Input { operation, partition: &partition, key: &key, target: &target, source: &case.source }.run();
     equal("the fixture's rows", &rows_of(&table.path), &sorted(target.clone()))?;
 
     let strategy = match operation {
         Operation::Overwrite => Strategy::Overwrite,
-        Operation::Merge { null_safe, delete_missing } => {
-            Strategy::Merge { null_safe_keys: null_safe, delete_missing }
-        }
+        Operation::Merge { null_safe, delete_missing } => Strategy::Merge { null_safe_keys: null_safe, delete_missing },
     };
     let names: Vec<&str> = case.key.iter().map(String::as_str).collect();
     let prepared = bench.prepare(&table.path, &source, &names, strategy);
@@ -61,9 +58,8 @@ pub fn check(case: &Case, operation: Operation) -> Result<(), String> {
 }
 
 fn carry_out(bench: &Bench, table: &Fixture, plan: &Plan, model: &Outcome, target: &[Row]) -> Result<(), String> {
-    let report = bench
-        .apply_with(plan, &override_all(plan))
-        .map_err(|e| format!("apply: {} {}", e.kind, e.full_message()))?;
+    let report =
+        bench.apply_with(plan, &override_all(plan)).map_err(|e| format!("apply: {} {}", e.kind, e.full_message()))?;
     equal("mismatches", &report.mismatches, &Vec::new())?;
     equal("rows after apply", &rows_of(&table.path), &sorted(model.after.clone()))?;
     let changes = plan.changes_something();
@@ -168,12 +164,7 @@ fn partitions(case: &Case, plan: &Plan, model: &Outcome) -> Result<(), String> {
 }
 
 /// Sums of decimal columns are exact; those of floats depend on the order of rows.
-fn measures(
-    case: &Case,
-    p: &partwise::plan::PlanPartition,
-    tuple: &Row,
-    model: &Outcome,
-) -> Result<(), String> {
+fn measures(case: &Case, p: &partwise::plan::PlanPartition, tuple: &Row, model: &Outcome) -> Result<(), String> {
     for (name, sums) in &p.measures {
         let at = case.shape.index(name);
         let sum = |rows: &[Row]| -> Option<(i128, u8)> {

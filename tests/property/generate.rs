@@ -311,9 +311,9 @@ fn value(kind: Kind, number: u8) -> Value {
             Value::String(odd.get(usize::from(number)).map_or_else(|| format!("s{number}"), |&s| s.to_owned()))
         }
         Kind::Binary => Value::Binary(if number == 0 { Vec::new() } else { vec![0, number, 255] }),
-        Kind::Date => {
-            Value::Date([-719_162, 2_932_896, -1].get(usize::from(number)).copied().unwrap_or(20_000 + i32::from(number)))
-        }
+        Kind::Date => Value::Date(
+            [-719_162, 2_932_896, -1].get(usize::from(number)).copied().unwrap_or(20_000 + i32::from(number)),
+        ),
         Kind::Timestamp => Value::Timestamp(instant(number)),
         Kind::TimestampNtz => Value::TimestampNtz(instant(number)),
         Kind::Struct => match number % 4 {

@@ -14,8 +14,7 @@ use crate::model::Operation;
 fn run(operation: Operation) {
     let full = std::env::var_os("PARTWISE_FULL").is_some_and(|v| v == "1");
     let cases = if full { 1000 } else { 100 };
-    let config =
-        Config { cases, failure_persistence: None, max_shrink_iters: 400, ..Config::default() };
+    let config = Config { cases, failure_persistence: None, max_shrink_iters: 400, ..Config::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let strategy = generate::seed().prop_map(generate::Case::new);
     let result = runner.run(&strategy, |case| check::check(&case, operation).map_err(TestCaseError::fail));

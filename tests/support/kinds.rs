@@ -76,10 +76,7 @@ impl Kind {
 
     fn struct_fields(mapped: bool) -> Fields {
         let name = |n: &str| if mapped { format!("col-{n}") } else { n.to_owned() };
-        Fields::from(vec![
-            Field::new(name("a"), DataType::Int32, true),
-            Field::new(name("b"), DataType::Utf8, true),
-        ])
+        Fields::from(vec![Field::new(name("a"), DataType::Int32, true), Field::new(name("b"), DataType::Utf8, true)])
     }
 
     /// The cells as an Arrow array of the type that a Delta writer stores.

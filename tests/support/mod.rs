@@ -2,6 +2,7 @@
 //! replay of what was written, and the road of a write in short calls.
 
 pub mod kinds;
+pub mod peer;
 pub mod replay;
 pub mod road;
 pub mod writer;

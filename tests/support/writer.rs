@@ -89,8 +89,7 @@ impl Shape {
 
     /// The protocol and metaData actions of the first commit.
     pub fn head(&self) -> Vec<Json> {
-        let mut configuration: Map<String, Json> =
-            self.properties.iter().map(|(k, v)| (k.clone(), json!(v))).collect();
+        let mut configuration: Map<String, Json> = self.properties.iter().map(|(k, v)| (k.clone(), json!(v))).collect();
         let mut features = BTreeSet::new();
         if self.mapped {
             features.insert("columnMapping");
