@@ -233,7 +233,7 @@ impl Maker<'_> {
         match kind {
             _ if number == 0 && self.null_keys => Value::Null,
             // More values than the payload needs: rows should be told apart.
-            Kind::Boolean => Value::Boolean(number % 2 == 0),
+            Kind::Boolean => Value::Boolean(number.is_multiple_of(2)),
             kind => value(kind, number + 1),
         }
     }
@@ -272,7 +272,7 @@ fn partition_value(kind: Kind, number: u8) -> Value {
     match kind {
         _ if n == 4 => Value::Null,
         Kind::String => Value::String(["a", "", "München 1", "x/y=50%"][usize::from(n)].to_owned()),
-        Kind::Boolean => Value::Boolean(n % 2 == 0),
+        Kind::Boolean => Value::Boolean(n.is_multiple_of(2)),
         Kind::Double => Value::Double([1.5, f64::NAN, 0.0, -2.0][usize::from(n)]),
         kind => value(kind, n + 4),
     }

@@ -108,10 +108,6 @@ impl Replayed {
         schema["fields"].as_array().expect("the schema's fields").iter().map(field).collect()
     }
 
-    pub fn columns(&self) -> Vec<String> {
-        self.fields().into_iter().map(|f| f.name).collect()
-    }
-
     /// Every live row, with its cells in schema order.
     pub fn rows(&self, table: &Path) -> Vec<Row> {
         let fields = self.fields();
