@@ -218,19 +218,19 @@ impl Input<'_> {
         let reachable = |row: &&Row| self.operation != Operation::Overwrite || out.slice.contains(&self.tuple(row));
         let reach: Vec<&Row> = self.target.iter().filter(reachable).collect();
         out.nulls.1 = reach.iter().filter(|row| self.null_key(row)).count() as u64;
-        // Where the key names a partition column, the rest of it identifies the row.
-        let bare: Vec<usize> = self.key.iter().copied().filter(|c| !self.partition.contains(c)).collect();
+        // A MERGE with a partition column in ON cannot see the row that it doubles:
+        // there, the rest of the key is what identifies a row.
+        let seen: Vec<usize> = match self.operation {
+            Operation::Overwrite => self.key.to_vec(),
+            Operation::Merge { .. } => self.key.iter().copied().filter(|c| !self.partition.contains(c)).collect(),
+        };
+        let rest = Input { key: &seen, ..*self };
         for (at, new) in self.source.iter().enumerate() {
             out.nulls.0 += u64::from(self.null_key(new));
-            out.duplicates += u64::from(self.source[..at].iter().any(|earlier| self.same_key(earlier, new)));
+            out.duplicates += u64::from(self.source[..at].iter().any(|earlier| self.matches(earlier, new)));
             out.existing += u64::from(reach.iter().any(|old| self.matches(old, new)));
-            let known = |old: &&Row| {
-                let null = bare.iter().any(|&c| new[c] == Value::Null);
-                let null_safe = !matches!(self.operation, Operation::Merge { null_safe: false, .. });
-                bare.iter().all(|&c| old[c] == new[c]) && (null_safe || !null)
-            };
-            let outside = self.target.iter().filter(|old| !out.slice.contains(&self.tuple(old)));
-            out.elsewhere += u64::from(!bare.is_empty() && outside.clone().any(|old| known(&old)));
+            let mut outside = self.target.iter().filter(|old| !out.slice.contains(&self.tuple(old)));
+            out.elsewhere += u64::from(!seen.is_empty() && outside.any(|old| rest.matches(old, new)));
         }
     }
 }

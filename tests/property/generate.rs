@@ -307,7 +307,7 @@ fn value(kind: Kind, number: u8) -> Value {
             Value::Decimal { unscaled, scale: scale.try_into().expect("a scale of at least 0") }
         }
         Kind::String => {
-            let odd = ["", " ", "é", "e\u{301}", "NULL", "'", "a\nb"];
+            let odd = ["", " ", "é", "e\u{301}", "NULL", "'", "a\nb", "\0NULL", "\0"];
             Value::String(odd.get(usize::from(number)).map_or_else(|| format!("s{number}"), |&s| s.to_owned()))
         }
         Kind::Binary => Value::Binary(if number == 0 { Vec::new() } else { vec![0, number, 255] }),
