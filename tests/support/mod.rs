@@ -5,6 +5,7 @@ pub mod kinds;
 pub mod peer;
 pub mod replay;
 pub mod road;
+mod tests;
 pub mod writer;
 
 pub use kinds::{Kind, Row};
