@@ -1,8 +1,12 @@
-//! Every test in one binary: linking the engine once is what costs time.
+//! One test binary: it links the engine once.
 
+mod architecture;
 mod cases;
+mod demo;
+mod docs;
 mod model;
 mod property;
+mod pty;
 mod restatement;
 mod shared_tables;
 mod support;

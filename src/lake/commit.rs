@@ -106,7 +106,8 @@ pub fn to_lines(actions: &[Json]) -> Vec<u8> {
 /// `Storage` where nothing landed, `OutcomeUnknown` where that could not be found out.
 pub async fn put(store: &TableStore, version: u64, actions: &[Json], id: Uuid) -> Result<Put> {
     let bytes = CommitOrBytes::LogBytes(to_lines(actions).into());
-    let answer: std::result::Result<(), TransactionError> = store.log_store().write_commit_entry(version, bytes, id).await;
+    let answer: std::result::Result<(), TransactionError> =
+        store.log_store().write_commit_entry(version, bytes, id).await;
     match answer {
         Ok(()) => {
             sync_log(store, version)?;
@@ -165,6 +166,10 @@ fn sync_log(store: &TableStore, version: u64) -> Result<()> {
     let entry = root.join(commit_path(version).as_ref());
     let synced = super::store::sync_file(&entry).and_then(|()| super::store::sync_folder(&root.join("_delta_log")));
     synced.map_err(|e| {
-        Error::new(ErrorKind::OutcomeUnknown, format!("version {version} is in the log, but the disk would not say that it is safe")).because(e)
+        Error::new(
+            ErrorKind::OutcomeUnknown,
+            format!("version {version} is in the log, but the disk would not say that it is safe"),
+        )
+        .because(e)
     })
 }

@@ -41,10 +41,8 @@ fn descend(
         return true;
     }
     let Ok(entries) = std::fs::read_dir(folder) else { return true };
-    let mut folders: Vec<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.is_dir() && !is_hidden(path))
-        .collect();
+    let mut folders: Vec<PathBuf> =
+        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.is_dir() && !is_hidden(path)).collect();
     folders.sort();
     folders.iter().all(|path| descend(path, depth + 1, seen, found))
 }

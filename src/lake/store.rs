@@ -87,7 +87,9 @@ impl TableStore {
         match self.objects().list(Some(prefix)).try_collect::<Vec<_>>().await {
             Ok(found) => Ok(found),
             Err(StoreError::NotFound { .. }) => Ok(Vec::new()),
-            Err(e) => Err(Error::new(ErrorKind::Storage, format!("cannot list {prefix} of {}", self.location())).because(e)),
+            Err(e) => {
+                Err(Error::new(ErrorKind::Storage, format!("cannot list {prefix} of {}", self.location())).because(e))
+            }
         }
     }
 
@@ -104,7 +106,9 @@ impl TableStore {
         let decoded = percent_decode_str(raw).decode_utf8().map_err(|_| bad("is not UTF-8"))?;
         let absolute = if raw.starts_with('/') {
             Some(decoded.to_string())
-        } else if let Some((scheme, _)) = raw.split_once(':').filter(|(s, _)| !s.is_empty() && s.chars().all(|c| c.is_ascii_alphanumeric())) {
+        } else if let Some((scheme, _)) =
+            raw.split_once(':').filter(|(s, _)| !s.is_empty() && s.chars().all(|c| c.is_ascii_alphanumeric()))
+        {
             if scheme != self.root.scheme() {
                 return Err(bad("is on another store"));
             }
@@ -142,25 +146,31 @@ impl TableStore {
 /// The kind of a failed read: a file that is gone is not a failing store.
 pub fn read_error(path: &str, error: StoreError) -> Error {
     match error {
-        StoreError::NotFound { .. } => Error::new(ErrorKind::MissingFiles, format!("the file {path} is gone")).because(error),
+        StoreError::NotFound { .. } => {
+            Error::new(ErrorKind::MissingFiles, format!("the file {path} is gone")).because(error)
+        }
         _ => Error::new(ErrorKind::Storage, format!("cannot read {path}")).because(error),
     }
 }
 
 fn root_url(reference: &str) -> Result<Url> {
     let not_there = |path: &FsPath| {
-        Error::new(ErrorKind::NotATable, format!("there is no folder {}", path.display())).hint("Name a folder that holds a _delta_log, or lake.table from the config.")
+        Error::new(ErrorKind::NotATable, format!("there is no folder {}", path.display()))
+            .hint("Name a folder that holds a _delta_log, or lake.table from the config.")
     };
     if let Some((scheme, _)) = reference.split_once("://")
         && scheme != "file"
     {
-        return Err(Error::new(ErrorKind::Usage, format!("{scheme}:// is not reached by this build; tables on local disks are"))
-            .hint("Object stores are planned. Give a path or a file:// URL."));
+        return Err(Error::new(
+            ErrorKind::Usage,
+            format!("{scheme}:// is not reached by this build; tables on local disks are"),
+        )
+        .hint("Object stores are planned. Give a path or a file:// URL."));
     }
     let path = match Url::parse(reference) {
-        Ok(url) if url.scheme() == "file" => {
-            url.to_file_path().map_err(|()| Error::new(ErrorKind::Usage, format!("{reference} is no path on this machine")))?
-        }
+        Ok(url) if url.scheme() == "file" => url
+            .to_file_path()
+            .map_err(|()| Error::new(ErrorKind::Usage, format!("{reference} is no path on this machine")))?,
         _ => PathBuf::from(reference),
     };
     let absolute = std::fs::canonicalize(&path).map_err(|_| not_there(&path))?;

@@ -23,9 +23,14 @@ pub fn to_table_types(batch: &RecordBatch, target: &SchemaRef) -> Result<RecordB
                 return Ok(column.clone());
             }
             cast_with_options(column, field.data_type(), &strict).map_err(|e| {
-                Error::new(ErrorKind::LossyType, format!("column {}: a value of the source does not fit the table", field.name())).because(e)
+                Error::new(
+                    ErrorKind::LossyType,
+                    format!("column {}: a value of the source does not fit the table", field.name()),
+                )
+                .because(e)
             })
         })
         .collect::<Result<Vec<_>>>()?;
-    RecordBatch::try_new(target.clone(), columns).context(ErrorKind::Internal, || "the source's columns do not line up with the table's".into())
+    RecordBatch::try_new(target.clone(), columns)
+        .context(ErrorKind::Internal, || "the source's columns do not line up with the table's".into())
 }

@@ -6,7 +6,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 
 use super::{Format, Source};
 use crate::error::Result;
-use crate::lake::data::TableLayout;
+use crate::lake::data::{ReadFile, TableLayout};
 use crate::lake::log::deletion_vectors::readable;
 use crate::lake::{Snapshot, TableStore};
 
@@ -36,7 +36,14 @@ pub async fn open(reference: &str) -> Result<Source> {
     snapshot.protocol().check_rows()?;
     let layout = Arc::new(TableLayout::from_metadata(snapshot.metadata())?);
     let files = snapshot.files(false).await?;
-    let files = stream::iter(files.iter().map(|file| readable(&store, file))).buffered(16).try_collect().await?;
+    let files: Vec<ReadFile> = stream::iter(files)
+        .map(|file| {
+            let store = store.clone();
+            async move { readable(&store, &file).await }
+        })
+        .buffered(16)
+        .try_collect()
+        .await?;
     // The version is pinned in the name: what is read later is what was planned.
     Ok(Source {
         uri: format!("{}@v{}", store.location(), snapshot.version()),

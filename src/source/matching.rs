@@ -43,7 +43,9 @@ pub fn match_columns(table: &Schema, source: &Schema, key: &[String]) -> Matchin
         let found = match (exact, loose.as_slice()) {
             (Some(index), _) => index,
             (None, [index]) => {
-                matching.findings.push(format!("column {}: the source calls it {}", field.name, source.fields[*index].name));
+                matching
+                    .findings
+                    .push(format!("column {}: the source calls it {}", field.name, source.fields[*index].name));
                 *index
             }
             _ => {
@@ -61,15 +63,22 @@ pub fn match_columns(table: &Schema, source: &Schema, key: &[String]) -> Matchin
         let delivered = &source.fields[found].data_type;
         match fit(delivered, &field.data_type) {
             Fit::Same => {}
-            Fit::Widens => matching.findings.push(format!("column {}: {delivered} is widened to {}", field.name, field.data_type)),
-            Fit::AssumedUtc => matching.findings.push(format!("column {}: times without a zone are read as UTC (AssumedUtc)", field.name)),
+            Fit::Widens => {
+                matching.findings.push(format!("column {}: {delivered} is widened to {}", field.name, field.data_type))
+            }
+            Fit::AssumedUtc => matching
+                .findings
+                .push(format!("column {}: times without a zone are read as UTC (AssumedUtc)", field.name)),
             Fit::Loses => {
                 let is_key = key.contains(&field.name);
                 let kind = if is_key { ErrorKind::KeyTypeMismatch } else { ErrorKind::LossyType };
                 let what = if is_key { "key column" } else { "column" };
                 matching.refusals.push(refusal(
                     kind,
-                    format!("{what} {}: the source has {delivered}, the table {}; a cast could change or lose values", field.name, field.data_type),
+                    format!(
+                        "{what} {}: the source has {delivered}, the table {}; a cast could change or lose values",
+                        field.name, field.data_type
+                    ),
                     "Deliver the column in the table's type.".into(),
                 ));
             }
@@ -88,7 +97,7 @@ pub fn match_columns(table: &Schema, source: &Schema, key: &[String]) -> Matchin
 }
 
 fn refusal(kind: ErrorKind, message: String, hint: String) -> Refusal {
-    Refusal { kind: kind.to_string(), message, hint: Some(hint) }
+    Refusal { kind, message, hint: Some(hint) }
 }
 
 fn fit(from: &DataType, to: &DataType) -> Fit {
@@ -109,7 +118,9 @@ fn fit(from: &DataType, to: &DataType) -> Fit {
     match (from, to) {
         (TimestampNtz, Timestamp) => Fit::AssumedUtc,
         (Float, Double) | (Byte | Short | Integer, Double) | (Byte | Short, Float) => Fit::Widens,
-        (Decimal { precision: p, scale: s }, Decimal { precision: q, scale: t }) if t >= s && q - t >= p - s => Fit::Widens,
+        (Decimal { precision: p, scale: s }, Decimal { precision: q, scale: t }) if t >= s && q - t >= p - s => {
+            Fit::Widens
+        }
         (from, Decimal { precision, scale }) if digits(from).is_some_and(|d| precision - scale >= d) => Fit::Widens,
         (from, to) => match (digits(from), digits(to)) {
             (Some(a), Some(b)) if a < b => Fit::Widens,
@@ -123,10 +134,15 @@ fn same_shape(a: &DataType, b: &DataType) -> bool {
     match (a, b) {
         (DataType::Struct(x), DataType::Struct(y)) => {
             x.fields.len() == y.fields.len()
-                && x.fields.iter().zip(&y.fields).all(|(f, g)| f.name == g.name && same_shape(&f.data_type, &g.data_type))
+                && x.fields
+                    .iter()
+                    .zip(&y.fields)
+                    .all(|(f, g)| f.name == g.name && same_shape(&f.data_type, &g.data_type))
         }
         (DataType::Array { element: x, .. }, DataType::Array { element: y, .. }) => same_shape(x, y),
-        (DataType::Map { key: k, value: v, .. }, DataType::Map { key: l, value: w, .. }) => same_shape(k, l) && same_shape(v, w),
+        (DataType::Map { key: k, value: v, .. }, DataType::Map { key: l, value: w, .. }) => {
+            same_shape(k, l) && same_shape(v, w)
+        }
         (DataType::Primitive(x), DataType::Primitive(y)) => x == y,
         (DataType::Variant, DataType::Variant) => true,
         _ => false,
@@ -164,8 +180,8 @@ mod tests {
         let table = schema(&[("id", String), ("n", Integer), ("d", Decimal { precision: 10, scale: 2 })]);
         let source = schema(&[("id", Long), ("d", Decimal { precision: 12, scale: 2 }), ("extra", Byte)]);
         let matching = match_columns(&table, &source, &["id".into()]);
-        let kinds: Vec<&str> = matching.refusals.iter().map(|r| r.kind.as_str()).collect();
-        assert_eq!(kinds, ["KeyTypeMismatch", "ColumnMissing", "LossyType"]);
+        let kinds: Vec<ErrorKind> = matching.refusals.iter().map(|r| r.kind).collect();
+        assert_eq!(kinds, [ErrorKind::KeyTypeMismatch, ErrorKind::ColumnMissing, ErrorKind::LossyType]);
         assert!(matching.findings.iter().any(|f| f.contains("extra")));
     }
 

@@ -25,12 +25,14 @@ pub async fn open(reference: &str) -> Result<Source> {
     let mut files = Vec::with_capacity(paths.len());
     let mut schema: Option<(Schema, PathBuf)> = None;
     for path in &paths {
-        let meta = std::fs::metadata(path).context(ErrorKind::BadSource, || format!("cannot read {}", path.display()))?;
+        let meta =
+            std::fs::metadata(path).context(ErrorKind::BadSource, || format!("cannot read {}", path.display()))?;
         hash.update(pin(path, &meta));
-        let object = Path::from_absolute_path(path).context(ErrorKind::BadSource, || format!("strange path {}", path.display()))?;
-        let (arrow, _) = parquet_schema(store.clone(), object.clone(), meta.len())
-            .await
-            .map_err(|e| Error::new(ErrorKind::BadSource, format!("{} is no readable Parquet file", path.display())).because(e))?;
+        let object = Path::from_absolute_path(path)
+            .context(ErrorKind::BadSource, || format!("strange path {}", path.display()))?;
+        let (arrow, _) = parquet_schema(store.clone(), object.clone(), meta.len()).await.map_err(|e| {
+            Error::new(ErrorKind::BadSource, format!("{} is no readable Parquet file", path.display())).because(e)
+        })?;
         let here = schema_from_arrow(&arrow)?;
         match &schema {
             None => schema = Some((here, path.clone())),
@@ -121,7 +123,8 @@ fn find(reference: &str) -> Result<Vec<PathBuf>> {
 
 /// Data files below a folder; names that start with `_` or `.` are not data.
 fn below(folder: &FsPath, found: &mut Vec<PathBuf>) -> Result<()> {
-    let entries = std::fs::read_dir(folder).context(ErrorKind::BadSource, || format!("cannot list {}", folder.display()))?;
+    let entries =
+        std::fs::read_dir(folder).context(ErrorKind::BadSource, || format!("cannot list {}", folder.display()))?;
     for entry in entries {
         let path = entry.context(ErrorKind::BadSource, || format!("cannot list {}", folder.display()))?.path();
         let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
@@ -139,7 +142,8 @@ fn below(folder: &FsPath, found: &mut Vec<PathBuf>) -> Result<()> {
 
 fn same_columns(first: &Schema, first_path: &FsPath, here: &Schema, path: &FsPath) -> Result<()> {
     let columns = |schema: &Schema| {
-        let mut all: Vec<(String, String)> = schema.fields.iter().map(|f| (f.name.clone(), f.data_type.to_string())).collect();
+        let mut all: Vec<(String, String)> =
+            schema.fields.iter().map(|f| (f.name.clone(), f.data_type.to_string())).collect();
         all.sort();
         all
     };

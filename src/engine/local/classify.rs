@@ -1,7 +1,7 @@
 //! From two sides and a rule to the fate of every row.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, Mutex};
 
 use super::elsewhere::{self, Elsewhere, Search};
 use super::fetch::{Fetch, collect_rows};
@@ -13,7 +13,7 @@ use crate::engine::{PartitionSummary, RowJob, RowSet, Summary};
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate::Evidence;
 use crate::gate::evidence::GroupFacts;
-use crate::plan::{Effects, KeyFacts, Pairing, Reach, TargetOnly};
+use crate::plan::{Effect, Effects, KeyFacts, Pairing, Reach, TargetOnly};
 use crate::progress::{Phase, Progress};
 use crate::table::{DataFile, PartitionTuple};
 
@@ -33,6 +33,9 @@ pub enum Fate {
 const ROWS_PER_GROUP: u64 = 10;
 const EXAMPLES: usize = 3;
 
+/// Target row and source row of each row of an effect.
+pub type RowPairs = Arc<Vec<(u32, u32)>>;
+
 /// The result, with the hashed sides kept for paging and staging.
 pub struct LocalClassified {
     pub fetch: Fetch,
@@ -48,6 +51,8 @@ pub struct LocalClassified {
     pub rewritten: BTreeSet<usize>,
     pub replaces: bool,
     pub summary: Summary,
+    /// Row lists of effects that were paged through.
+    pub pages: Mutex<HashMap<Effect, RowPairs>>,
 }
 
 pub async fn classify(job: RowJob, progress: &Progress) -> Result<LocalClassified> {
@@ -57,11 +62,17 @@ pub async fn classify(job: RowJob, progress: &Progress) -> Result<LocalClassifie
     let all = fetch.all_columns();
     let live = job.snapshot.files(true).await?;
 
-    progress.enter(Phase::Reading, job.source.files.len() as u64 + live.len() as u64, live.iter().map(|f| f.size).sum());
+    progress.enter(
+        Phase::Reading,
+        job.source.files.len() as u64 + live.len() as u64,
+        live.iter().map(|f| f.size).sum(),
+    );
     let mut partitions = Partitions::default();
-    let source = Side::read(job.source.files.len(), &roles, &mut partitions, progress, |i| fetch.source(i, &all, None)).await?;
+    let source =
+        Side::read(job.source.files.len(), &roles, &mut partitions, progress, |i| fetch.source(i, &all, None)).await?;
     if u32::try_from(source.len()).is_err() {
-        return Err(Error::new(ErrorKind::BadSource, "the source has more than 4,294,967,295 rows").hint("Deliver it in several slices."));
+        return Err(Error::new(ErrorKind::BadSource, "the source has more than 4,294,967,295 rows")
+            .hint("Deliver it in several slices."));
     }
     let slice: Vec<PartitionTuple> = partitions.tuples.clone();
     let in_slice: HashSet<&PartitionTuple> = slice.iter().collect();
@@ -75,9 +86,11 @@ pub async fn classify(job: RowJob, progress: &Progress) -> Result<LocalClassifie
         .filter(|(i, f)| in_slice.contains(&f.partition) || reached.contains(i))
         .map(|(_, f)| f.clone())
         .collect();
-    let target = Side::read(files.len(), &roles, &mut partitions, progress, |i| fetch.target(&files[i], &all, None)).await?;
+    let target =
+        Side::read(files.len(), &roles, &mut partitions, progress, |i| fetch.target(&files[i], &all, None)).await?;
     if u32::try_from(target.len()).is_err() {
-        return Err(Error::new(ErrorKind::BadDataFile, "the slice has more than 4,294,967,295 rows").hint("Deliver it in several slices."));
+        return Err(Error::new(ErrorKind::BadDataFile, "the slice has more than 4,294,967,295 rows")
+            .hint("Deliver it in several slices."));
     }
 
     progress.check()?;
@@ -89,11 +102,15 @@ pub async fn classify(job: RowJob, progress: &Progress) -> Result<LocalClassifie
     let rewritten: BTreeSet<usize> = (0..files.len())
         .filter(|i| {
             let span = target.files[*i];
-            replaces || fates[span.start..span.end].iter().any(|f| matches!(f, Fate::Updated | Fate::Unchanged | Fate::Deleted))
+            replaces
+                || fates[span.start..span.end]
+                    .iter()
+                    .any(|f| matches!(f, Fate::Updated | Fate::Unchanged | Fate::Deleted))
         })
         .collect();
     let mut classified = LocalClassified {
         summary: Summary::default(),
+        pages: Mutex::default(),
         fetch,
         roles,
         partitions,
@@ -179,14 +196,30 @@ impl LocalClassified {
             let values = self.partitions.tuples[number].clone();
             let (files_before, bytes_before) = files_of.get(&values).copied().unwrap_or_default();
             let mut effects = effects[number];
-            let mut measures: Vec<_> = self.fetch.job.measures.iter().cloned().zip(&sums).map(|(name, per)| (name, per[number].0, per[number].1)).collect();
+            let mut measures: Vec<_> = self
+                .fetch
+                .job
+                .measures
+                .iter()
+                .cloned()
+                .zip(&sums)
+                .map(|(name, per)| (name, per[number].0, per[number].1))
+                .collect();
             if number >= slice {
                 // Only some of its files were read: count the rest, and say
                 // nothing of sums that were not taken.
                 effects.before = self.rows_of_partition(live, &values, effects.before).await?;
                 measures.clear();
             }
-            partitions.push(PartitionSummary { in_slice: number < slice, effects, files_before, bytes_before, measures, written: written[number], values });
+            partitions.push(PartitionSummary {
+                in_slice: number < slice,
+                effects,
+                files_before,
+                bytes_before,
+                measures,
+                written: written[number],
+                values,
+            });
         }
         partitions.sort_by(|a, b| a.values.cmp(&b.values));
 
@@ -222,7 +255,8 @@ impl LocalClassified {
             live.iter().filter(|f| !slice_tuples.contains(&f.partition)).map(DataFile::live_rows).sum();
         let gone = partitions.iter().filter(|p| p.files_before > 0 && p.effects.after() == 0).count() as u64;
         let new = partitions.iter().filter(|p| p.files_before == 0 && p.effects.after() > 0).count() as u64;
-        let not_null = self.fetch.layout.schema.fields.iter().zip(&source.nulls).filter(|(f, n)| !f.nullable && **n > 0);
+        let not_null =
+            self.fetch.layout.schema.fields.iter().zip(&source.nulls).filter(|(f, n)| !f.nullable && **n > 0);
         Ok(Summary {
             source_rows: source.len() as u64,
             slice_before: in_slice_rows,
@@ -308,7 +342,8 @@ impl LocalClassified {
         let usable = |side: &Side, row: usize| null_safe || !side.null_key[row];
         let mut keys: HashIndex<()> = HashIndex::default();
         keys.extend((0..self.target.len()).filter(|t| usable(&self.target, *t)).map(|t| (self.target.key[t], ())));
-        (0..self.source.len()).filter(|s| usable(&self.source, *s) && keys.contains_key(&self.source.key[*s])).count() as u64
+        (0..self.source.len()).filter(|s| usable(&self.source, *s) && keys.contains_key(&self.source.key[*s])).count()
+            as u64
     }
 
     fn groups(&self, slice: usize) -> Vec<GroupFacts> {
@@ -339,7 +374,8 @@ impl LocalClassified {
             let (file, position) = self.source.place(*row);
             let batches = self.fetch.source(file, &self.roles.key, Some(&[position])).await?;
             for (_, values) in collect_rows(batches).await? {
-                let parts: Vec<String> = self.fetch.job.key.iter().zip(values).map(|(c, v)| format!("{c}={v}")).collect();
+                let parts: Vec<String> =
+                    self.fetch.job.key.iter().zip(values).map(|(c, v)| format!("{c}={v}")).collect();
                 texts.push(parts.join(", "));
             }
         }

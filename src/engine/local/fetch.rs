@@ -33,11 +33,19 @@ impl Fetch {
     }
 
     /// Batches of one source file; `columns` are indexes of the table's schema.
-    pub async fn source(&self, file: usize, columns: &[usize], select: Option<&[u64]>) -> Result<BoxStream<'static, Result<LiveBatch>>> {
+    pub async fn source(
+        &self,
+        file: usize,
+        columns: &[usize],
+        select: Option<&[u64]>,
+    ) -> Result<BoxStream<'static, Result<LiveBatch>>> {
         let wanted: Vec<usize> = columns.iter().map(|c| self.job.matching.columns[*c]).collect();
-        let schema = Arc::new(self.layout.arrow_schema().project(columns).map_err(|e| {
-            Error::new(ErrorKind::Internal, "columns of the table that are not there").because(e)
-        })?);
+        let schema = Arc::new(
+            self.layout
+                .arrow_schema()
+                .project(columns)
+                .map_err(|e| Error::new(ErrorKind::Internal, "columns of the table that are not there").because(e))?,
+        );
         let batches = self.source.read(&self.job.source.files[file], &wanted, select).await?;
         let cast = batches.and_then(move |live| {
             let cast = to_table_types(&live.batch, &schema).map(|batch| LiveBatch { batch, positions: live.positions });
@@ -47,7 +55,12 @@ impl Fetch {
     }
 
     /// Batches of one live file of the table.
-    pub async fn target(&self, file: &DataFile, columns: &[usize], select: Option<&[u64]>) -> Result<BoxStream<'static, Result<LiveBatch>>> {
+    pub async fn target(
+        &self,
+        file: &DataFile,
+        columns: &[usize],
+        select: Option<&[u64]>,
+    ) -> Result<BoxStream<'static, Result<LiveBatch>>> {
         let readable = readable(self.job.snapshot.store(), file).await?;
         self.target.read(&readable, columns, select).await
     }

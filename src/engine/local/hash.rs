@@ -9,7 +9,7 @@
 //! Values that SQL calls not distinct have one canonical form: NaN is NaN,
 //! −0.0 is 0.0, NULL is NULL.
 
-use deltalake::arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray};
+use deltalake::arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray, RecordBatch};
 use deltalake::arrow::datatypes::{
     ArrowPrimitiveType, DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
     Int64Type, TimeUnit, TimestampMicrosecondType,
@@ -81,11 +81,8 @@ fn fixed<T: ArrowPrimitiveType, F: Fn(T::Native) -> u128>(
     bits: F,
 ) {
     for (row, sum) in rows.iter_mut().enumerate() {
-        let cell = if array.is_null(row) {
-            null
-        } else {
-            xxh3_128_with_seed(&bits(array.value(row)).to_le_bytes(), seed)
-        };
+        let cell =
+            if array.is_null(row) { null } else { xxh3_128_with_seed(&bits(array.value(row)).to_le_bytes(), seed) };
         *sum = sum.wrapping_add(cell);
     }
 }
@@ -133,7 +130,10 @@ fn encode(array: &dyn Array, row: usize, out: &mut Vec<u8>) -> Result<()> {
         DataType::List(_) => sequence(array.as_list::<i32>().value(row).as_ref(), out)?,
         DataType::Map(_, _) => sequence(&array.as_map().value(row), out)?,
         other => {
-            return Err(Error::new(ErrorKind::UnsupportedType, format!("values of the Arrow type {other} cannot be compared")));
+            return Err(Error::new(
+                ErrorKind::UnsupportedType,
+                format!("values of the Arrow type {other} cannot be compared"),
+            ));
         }
     }
     Ok(())
@@ -142,6 +142,25 @@ fn encode(array: &dyn Array, row: usize, out: &mut Vec<u8>) -> Result<()> {
 fn sequence(items: &dyn Array, out: &mut Vec<u8>) -> Result<()> {
     out.extend_from_slice(&(items.len() as u64).to_le_bytes());
     (0..items.len()).try_for_each(|i| encode(items, i, out))
+}
+
+/// The mixed hash of each row of a full-width batch; the cells' hashes are
+/// added to the sums of their columns.
+///
+/// # Errors
+/// `UnsupportedType`.
+pub fn row_sets(batch: &RecordBatch, seed: u64, columns: &mut [u128]) -> Result<Vec<u128>> {
+    let mut rows = vec![0u128; batch.num_rows()];
+    let mut cells = vec![0u128; batch.num_rows()];
+    for (index, (array, sum)) in batch.columns().iter().zip(columns).enumerate() {
+        cells.fill(0);
+        add_column(array, column_seed(seed, index), &mut cells)?;
+        for (row, cell) in rows.iter_mut().zip(&cells) {
+            *row = row.wrapping_add(*cell);
+            *sum = sum.wrapping_add(*cell);
+        }
+    }
+    Ok(rows.into_iter().map(mix).collect())
 }
 
 /// Spreads a row's hash before it is summed over rows: the sum of the row
@@ -170,7 +189,8 @@ mod tests {
 
     #[test]
     fn what_sql_calls_not_distinct_hashes_alike() {
-        let floats: ArrayRef = Arc::new(Float64Array::from(vec![Some(0.0), Some(-0.0), Some(f64::NAN), Some(-f64::NAN), None]));
+        let floats: ArrayRef =
+            Arc::new(Float64Array::from(vec![Some(0.0), Some(-0.0), Some(f64::NAN), Some(-f64::NAN), None]));
         let h = hashes(&[floats]);
         assert_eq!((h[0], h[2]), (h[1], h[3]));
         assert!(h[4] != h[0] && h[4] != h[2]);

@@ -5,6 +5,7 @@ mod elsewhere;
 mod fetch;
 pub mod hash;
 mod measure;
+mod page;
 mod pair;
 mod roles;
 mod side;

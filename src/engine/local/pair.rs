@@ -58,13 +58,19 @@ pub fn pair(source: &Side, target: &Side, pairing: Pairing, keyed: bool) -> Pair
 /// wrong key with a million rows of one value costs no more than a right one.
 fn multiset(source: &Side, target: &Side, keyed: bool) -> Pairs {
     let mut pairs = Pairs { source_of: vec![NONE; target.len()], times: vec![0; source.len()], ..Pairs::default() };
-    let in_partition = |hash: u128, partition: u32| hash ^ u128::from(partition + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
+    let in_partition = |hash: u128, partition: u32| {
+        hash ^ u128::from(partition + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835)
+    };
     pass(&mut pairs, |s| source.row[s], |t| target.row[t]);
     if !source.significant.is_empty() || !target.significant.is_empty() {
         pass(&mut pairs, |s| source.significant(s), |t| target.significant(t));
     }
     if keyed {
-        pass(&mut pairs, |s| in_partition(source.key[s], source.partition[s]), |t| in_partition(target.key[t], target.partition[t]));
+        pass(
+            &mut pairs,
+            |s| in_partition(source.key[s], source.partition[s]),
+            |t| in_partition(target.key[t], target.partition[t]),
+        );
         pass(&mut pairs, |s| source.key[s], |t| target.key[t]);
     }
     pairs

@@ -22,7 +22,10 @@ pub fn resolve(job: &RowJob, layout: &TableLayout) -> Result<Roles> {
     for column in &measures {
         if MeasureRows::for_type(arrow.field(*column).data_type()).is_none() {
             let field = &layout.schema.fields[*column];
-            return Err(Error::new(ErrorKind::UnsupportedType, format!("the measure {} is a {} and cannot be summed", field.name, field.data_type)));
+            return Err(Error::new(
+                ErrorKind::UnsupportedType,
+                format!("the measure {} is a {} and cannot be summed", field.name, field.data_type),
+            ));
         }
     }
     let grain: Vec<String> = job.grain.iter().map(|(name, _)| name.clone()).collect();

@@ -4,7 +4,9 @@
 use std::collections::HashMap;
 
 use deltalake::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use deltalake::arrow::datatypes::{DataType, Decimal128Type, Float32Type, Float64Type, Int64Type, Int32Type, Int16Type, Int8Type};
+use deltalake::arrow::datatypes::{
+    DataType, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+};
 use futures::TryStreamExt;
 use futures::stream::BoxStream;
 
@@ -48,10 +50,6 @@ impl Partitions {
         self.tuples.push(tuple.clone());
         self.by_tuple.insert(tuple.clone(), number);
         number
-    }
-
-    pub fn find(&self, tuple: &PartitionTuple) -> Option<u32> {
-        self.by_tuple.get(tuple).copied()
     }
 
     /// Numbers each row of a batch by its partition columns' values.
@@ -270,7 +268,8 @@ impl Side {
         self.position.extend(&live.positions);
         self.count_blank_partitions(batch, &roles.partition);
         if self.measures.is_empty() {
-            self.measures = roles.measures.iter().filter_map(|c| MeasureRows::for_type(batch.column(*c).data_type())).collect();
+            self.measures =
+                roles.measures.iter().filter_map(|c| MeasureRows::for_type(batch.column(*c).data_type())).collect();
         }
         for (measure, column) in self.measures.iter_mut().zip(&roles.measures) {
             measure.extend(batch.column(*column));

@@ -81,9 +81,7 @@ fn mismatch(wanted: &DataType, stored: &ArrowDataType) -> String {
 /// # Errors
 /// The value or structure that does not fit, in words without file or column.
 pub(super) fn adapt(array: &ArrayRef, take: &Take, target: &ArrowDataType) -> Result<ArrayRef, String> {
-    if array.data_type() == target {
-        return Ok(Arc::clone(array));
-    }
+    // Equal types are no shortcut: two renamed fields may have swapped names.
     if *array.data_type() == ArrowDataType::Null {
         return Ok(new_null_array(target, array.len()));
     }

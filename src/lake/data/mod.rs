@@ -24,4 +24,6 @@ pub use types::{arrow_type, schema_from_arrow};
 pub use writer::{DataWriter, FileStats, OpenFile};
 
 #[cfg(test)]
+mod foreign;
+#[cfg(test)]
 mod tests;

@@ -138,7 +138,9 @@ pub fn parse_metadata(raw: Map<String, Json>) -> Result<Metadata> {
     let schema = Schema::parse(&schema_text)?;
     let partition_columns: Vec<String> = match raw.get("partitionColumns") {
         None | Some(Json::Null) => Vec::new(),
-        Some(list) => serde_json::from_value(list.clone()).map_err(|_| bad("has partitionColumns that are no list of names"))?,
+        Some(list) => {
+            serde_json::from_value(list.clone()).map_err(|_| bad("has partitionColumns that are no list of names"))?
+        }
     };
     for column in &partition_columns {
         let Some(field) = schema.field(column) else {
@@ -148,11 +150,16 @@ pub fn parse_metadata(raw: Map<String, Json>) -> Result<Metadata> {
             ));
         };
         if field.data_type.is_nested() {
-            return Err(Error::new(ErrorKind::BadPartitionColumn, format!("the partition column '{column}' is a {}", field.data_type)));
+            return Err(Error::new(
+                ErrorKind::BadPartitionColumn,
+                format!("the partition column '{column}' is a {}", field.data_type),
+            ));
         }
     }
     let configuration = match raw.get("configuration").and_then(Json::as_object) {
-        Some(map) => map.iter().map(|(k, v)| (k.clone(), v.as_str().map_or_else(|| v.to_string(), str::to_owned))).collect(),
+        Some(map) => {
+            map.iter().map(|(k, v)| (k.clone(), v.as_str().map_or_else(|| v.to_string(), str::to_owned))).collect()
+        }
         None => Vec::new(),
     };
     Ok(Metadata {
@@ -203,7 +210,10 @@ impl FileParser {
                 Value::parse_partition(text, kind).ok_or_else(|| {
                     Error::new(
                         ErrorKind::BadPartitionValue,
-                        format!("the file {path} has '{}' for the partition column {logical}, which is no {kind}", text.unwrap_or_default()),
+                        format!(
+                            "the file {path} has '{}' for the partition column {logical}, which is no {kind}",
+                            text.unwrap_or_default()
+                        ),
                     )
                     .hint("The log is damaged there; nothing will be written to this table.")
                 })
@@ -260,13 +270,19 @@ fn rest(add: &Add) -> Map<String, Json> {
 
 impl Remove {
     pub fn id(&self) -> FileId {
-        FileId { path: self.path.clone(), deletion_vector: self.deletion_vector.as_ref().map(DeletionVector::unique_id) }
+        FileId {
+            path: self.path.clone(),
+            deletion_vector: self.deletion_vector.as_ref().map(DeletionVector::unique_id),
+        }
     }
 }
 
 impl Add {
     pub fn id(&self) -> FileId {
-        FileId { path: self.path.clone(), deletion_vector: self.deletion_vector.as_ref().map(DeletionVector::unique_id) }
+        FileId {
+            path: self.path.clone(),
+            deletion_vector: self.deletion_vector.as_ref().map(DeletionVector::unique_id),
+        }
     }
 }
 
@@ -278,11 +294,9 @@ mod tests {
     fn damaged_entries_are_named_with_their_line() {
         let good = b"{\"commitInfo\":{}}\r\n{\"strange\":{\"x\":1}}\r\n";
         assert_eq!(parse_lines("0.json", good).unwrap().len(), 2);
-        for (bytes, said) in [
-            (&b"{\"add\":{}}\n{\"add\":{\"pa"[..], "line 2"),
-            (&b""[..], "empty"),
-            (&b"\xef\xbb\xbf{}"[..], "BOM"),
-        ] {
+        for (bytes, said) in
+            [(&b"{\"add\":{}}\n{\"add\":{\"pa"[..], "line 2"), (&b""[..], "empty"), (&b"\xef\xbb\xbf{}"[..], "BOM")]
+        {
             let error = parse_lines("2.json", bytes).unwrap_err();
             assert_eq!(error.kind, ErrorKind::BadCommit);
             assert!(error.message.contains("2.json") && error.message.contains(said), "{}", error.message);

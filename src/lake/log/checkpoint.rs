@@ -93,11 +93,9 @@ fn bad(name: &str, why: impl std::fmt::Display) -> Error {
         .hint("The checkpoint is damaged; without it the commits before it are needed.")
 }
 
-fn reader(
-    name: &str,
-    bytes: Bytes,
-    wanted: impl Fn(&str) -> bool,
-) -> Result<Option<impl Iterator<Item = Result<RecordBatch>> + use<>>> {
+type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
+
+fn reader(name: &str, bytes: Bytes, wanted: impl Fn(&str) -> bool) -> Result<Option<Batches>> {
     // Plain types, whatever Arrow schema the writer left in the file.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(bytes, options).map_err(|e| bad(name, e))?;
@@ -115,7 +113,7 @@ fn reader(
     let mask = ProjectionMask::leaves(builder.parquet_schema(), leaves);
     let reader = builder.with_projection(mask).with_batch_size(BATCH_ROWS).build().map_err(|e| bad(name, e))?;
     let name = name.to_owned();
-    Ok(Some(reader.map(move |batch| batch.map_err(|e| bad(&name, e)))))
+    Ok(Some(Box::new(reader.map(move |batch| batch.map_err(|e| bad(&name, e))))))
 }
 
 fn head_lines(name: &str, bytes: Bytes) -> Result<Vec<Line>> {
@@ -198,13 +196,18 @@ impl<'a> AddColumns<'a> {
             partition_values: self.partition_values.map(|c| string_map(c, row)).unwrap_or_default(),
             size: int(self.size, row).unwrap_or(0),
             modification_time: int(self.modification_time, row).unwrap_or(0),
-            data_change: self.data_change.and_then(|c| c.as_boolean_opt()).is_some_and(|c| c.is_valid(row) && c.value(row)),
+            data_change: self
+                .data_change
+                .and_then(|c| c.as_boolean_opt())
+                .is_some_and(|c| c.is_valid(row) && c.value(row)),
             stats: text(self.stats, row),
             parsed_num_records: int(self.num_records, row),
             deletion_vector: self.vector.and_then(|v| deletion_vector(v, row)),
-            tags: self.rest.column_by_name("tags").filter(|c| c.is_valid(row)).map(|c| {
-                serde_json::json!(string_map(c, row))
-            }),
+            tags: self
+                .rest
+                .column_by_name("tags")
+                .filter(|c| c.is_valid(row))
+                .map(|c| serde_json::json!(string_map(c, row))),
             base_row_id: int(self.rest.column_by_name("baseRowId"), row).map(Into::into),
             default_row_commit_version: int(self.rest.column_by_name("defaultRowCommitVersion"), row).map(Into::into),
             clustering_provider: text(self.rest.column_by_name("clusteringProvider"), row).map(Into::into),
@@ -241,9 +244,7 @@ fn int(column: Option<&ArrayRef>, row: usize) -> Option<i64> {
     let column = column.filter(|c| c.is_valid(row))?;
     match column.data_type() {
         DataType::Int64 => Some(column.as_primitive::<Int64Type>().value(row)),
-        DataType::Int32 => {
-            Some(column.as_primitive::<deltalake::arrow::datatypes::Int32Type>().value(row).into())
-        }
+        DataType::Int32 => Some(column.as_primitive::<deltalake::arrow::datatypes::Int32Type>().value(row).into()),
         _ => None,
     }
 }

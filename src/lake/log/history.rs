@@ -102,7 +102,8 @@ impl Walk {
             walk.parser = FileParser::new(base.metadata(), false);
             for file in base.files(false).await? {
                 walk.base.push(file.path.clone());
-                walk.live.insert(file.id(), Live { rows: file.live_rows(), bytes: file.size, partition: file.partition });
+                walk.live
+                    .insert(file.id(), Live { rows: file.live_rows(), bytes: file.size, partition: file.partition });
             }
         }
         Ok(walk)
@@ -136,7 +137,8 @@ impl Walk {
             }
             if let Some(remove) = line.remove {
                 let was = self.live.remove(&remove.id());
-                let bytes = remove.size.and_then(|s| u64::try_from(s).ok()).or(was.as_ref().map(|w| w.bytes)).unwrap_or(0);
+                let bytes =
+                    remove.size.and_then(|s| u64::try_from(s).ok()).or(was.as_ref().map(|w| w.bytes)).unwrap_or(0);
                 count(&mut commit.removed, was.as_ref().and_then(|w| w.rows), bytes);
                 if remove.data_change {
                     match (was, &remove.partition_values) {

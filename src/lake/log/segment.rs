@@ -57,7 +57,9 @@ fn classify(name: &str) -> Option<Entry> {
     match pieces.as_slice() {
         ["json"] => Some(Entry::Commit(version)),
         ["checkpoint", "parquet"] => Some(Entry::Single { version, json: false }),
-        ["checkpoint", part, of, "parquet"] => Some(Entry::Part { version, part: part.parse().ok()?, of: of.parse().ok()? }),
+        ["checkpoint", part, of, "parquet"] => {
+            Some(Entry::Part { version, part: part.parse().ok()?, of: of.parse().ok()? })
+        }
         ["checkpoint", _uuid, "parquet"] => Some(Entry::Single { version, json: false }),
         ["checkpoint", _uuid, "json"] => Some(Entry::Single { version, json: true }),
         // Compacted logs only repeat what the commits say.
@@ -99,8 +101,11 @@ impl LogListing {
             }
         }
         if listing.commits.is_empty() && listing.checkpoints.is_empty() {
-            return Err(Error::new(ErrorKind::NotATable, format!("{} is no Delta table: its _delta_log has no entries", store.location()))
-                .hint("Name the folder that holds _delta_log; `partwise tables FOLDER` finds tables below a folder."));
+            return Err(Error::new(
+                ErrorKind::NotATable,
+                format!("{} is no Delta table: its _delta_log has no entries", store.location()),
+            )
+            .hint("Name the folder that holds _delta_log; `partwise tables FOLDER` finds tables below a folder."));
         }
         Ok(listing)
     }
@@ -129,7 +134,10 @@ impl LogListing {
         let latest = self.latest();
         let version = version.unwrap_or(latest);
         if version > latest {
-            return Err(Error::new(ErrorKind::NoSuchVersion, format!("there is no version {version}; the newest is {latest}")));
+            return Err(Error::new(
+                ErrorKind::NoSuchVersion,
+                format!("there is no version {version}; the newest is {latest}"),
+            ));
         }
         let checkpoint = self
             .checkpoints
@@ -152,11 +160,17 @@ impl LogListing {
             && let Some(oldest) = self.oldest_usable()
             && version < oldest
         {
-            return Error::new(ErrorKind::VersionGone, format!("version {version} can no longer be put together; the oldest usable is {oldest}"))
-                .hint("Log entries are removed after delta.logRetentionDuration.");
+            return Error::new(
+                ErrorKind::VersionGone,
+                format!("version {version} can no longer be put together; the oldest usable is {oldest}"),
+            )
+            .hint("Log entries are removed after delta.logRetentionDuration.");
         }
-        Error::new(ErrorKind::LogGap, format!("the log has a gap: have {}, missing {missing}", ranges(self.commits.keys().copied())))
-            .hint("Put the missing file back into _delta_log; nothing will be written to this table.")
+        Error::new(
+            ErrorKind::LogGap,
+            format!("the log has a gap: have {}, missing {missing}", ranges(self.commits.keys().copied())),
+        )
+        .hint("Put the missing file back into _delta_log; nothing will be written to this table.")
     }
 }
 
@@ -169,7 +183,8 @@ fn ranges(versions: impl Iterator<Item = u64>) -> String {
             _ => spans.push((v, v)),
         }
     }
-    let texts: Vec<String> = spans.iter().map(|(a, b)| if a == b { a.to_string() } else { format!("{a}–{b}") }).collect();
+    let texts: Vec<String> =
+        spans.iter().map(|(a, b)| if a == b { a.to_string() } else { format!("{a}–{b}") }).collect();
     match texts.as_slice() {
         [] => "no commits".into(),
         [head @ .., last] if !head.is_empty() => format!("{} and {last}", head.join(", ")),
@@ -182,7 +197,13 @@ mod tests {
     use super::*;
 
     fn listing(versions: &[u64]) -> LogListing {
-        let meta = |v: u64| ObjectMeta { location: commit_path(v), last_modified: chrono::Utc::now(), size: 1, e_tag: None, version: None };
+        let meta = |v: u64| ObjectMeta {
+            location: commit_path(v),
+            last_modified: chrono::Utc::now(),
+            size: 1,
+            e_tag: None,
+            version: None,
+        };
         LogListing { commits: versions.iter().map(|v| (*v, meta(*v))).collect(), checkpoints: BTreeMap::new() }
     }
 
@@ -198,7 +219,10 @@ mod tests {
     #[test]
     fn names_are_told_apart() {
         assert!(matches!(classify("00000000000000000003.json"), Some(Entry::Commit(3))));
-        assert!(matches!(classify("00000000000000000003.checkpoint.0000000001.0000000002.parquet"), Some(Entry::Part { version: 3, part: 1, of: 2 })));
+        assert!(matches!(
+            classify("00000000000000000003.checkpoint.0000000001.0000000002.parquet"),
+            Some(Entry::Part { version: 3, part: 1, of: 2 })
+        ));
         assert!(classify("00000000000000000003.00000000000000000005.compacted.json").is_none());
         assert!(classify("_commit_x.json.tmp").is_none());
     }

@@ -91,13 +91,23 @@ impl Snapshot {
             }
         }
         let missing = |what: &str| {
-            Error::new(ErrorKind::BadMetadata, format!("the log of {} has no {what} action up to version {}", store.location(), segment.version))
-                .hint("The log is incomplete or no Delta log.")
+            Error::new(
+                ErrorKind::BadMetadata,
+                format!("the log of {} has no {what} action up to version {}", store.location(), segment.version),
+            )
+            .hint("The log is incomplete or no Delta log.")
         };
         let protocol = protocol.ok_or_else(|| missing("protocol"))?.into_protocol();
         protocol.check_read()?;
         let metadata = parse_metadata(metadata.ok_or_else(|| missing("metaData"))?)?;
-        Ok(Snapshot(Arc::new(Inner { store: store.clone(), listing: listing.clone(), segment, metadata, protocol, read })))
+        Ok(Snapshot(Arc::new(Inner {
+            store: store.clone(),
+            listing: listing.clone(),
+            segment,
+            metadata,
+            protocol,
+            read,
+        })))
     }
 
     pub fn version(&self) -> u64 {
@@ -240,7 +250,7 @@ fn head_lines(name: &str, bytes: &[u8]) -> Result<Vec<Line>> {
     if bytes.len() < 1 << 20 {
         return parse_lines(name, bytes);
     }
-    if let Some(last) = lines().last() {
+    if let Some(last) = lines().next_back() {
         parse_lines(name, last)?;
     }
     if wanted.is_empty() { Ok(Vec::new()) } else { parse_lines(name, &wanted.join(&b'\n')) }

@@ -21,7 +21,8 @@ pub async fn timestamp(snapshot: &Snapshot, version: u64) -> Result<i64> {
         }
     }
     let listing = snapshot.listing();
-    let meta = listing.commits.get(&version).or_else(|| listing.checkpoints.get(&version).and_then(|c| c.parts.first()));
+    let meta =
+        listing.commits.get(&version).or_else(|| listing.checkpoints.get(&version).and_then(|c| c.parts.first()));
     Ok(meta.map_or(0, |m| m.last_modified.timestamp_millis()))
 }
 
@@ -47,6 +48,9 @@ pub async fn at_time(newest: &Snapshot, time: i64) -> Result<u64> {
     }
     found.ok_or_else(|| {
         let oldest = times.first().map_or_else(|| "unknown".into(), |(_, t)| millis_text(*t));
-        Error::new(ErrorKind::NoSuchVersion, format!("the table has no version as old as {}; its oldest is of {oldest}", millis_text(time)))
+        Error::new(
+            ErrorKind::NoSuchVersion,
+            format!("the table has no version as old as {}; its oldest is of {oldest}", millis_text(time)),
+        )
     })
 }
