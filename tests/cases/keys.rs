@@ -1,5 +1,6 @@
 //! When two rows are the same row: B11, B12, B14.
 
+use partwise::error::ErrorKind;
 use partwise::ops::Strategy;
 use partwise::plan::{GateStatus, Verdict};
 use partwise::table::Value;
@@ -40,7 +41,7 @@ fn b12_keys_of_different_types_are_refused() {
     let numbers = bench.source("n", &keyed(Kind::Long).columns, &[vec![i(6), s("A")], vec![i(7), s("C")]]);
     for strategy in [MERGE, Strategy::Overwrite] {
         let plan = bench.plan(&table.path, &numbers, &["id"], strategy);
-        let found = plan.refusals.iter().find(|r| r.kind == "KeyTypeMismatch");
+        let found = plan.refusals.iter().find(|r| r.kind == ErrorKind::KeyTypeMismatch);
         let message = &found.unwrap_or_else(|| panic!("not refused: {:?}", plan.refusals)).message;
         assert!(message.contains("string") && message.contains("long"), "{message}");
         assert_eq!(refused(bench.apply(&plan)).exit_code(), 5);
@@ -56,7 +57,7 @@ fn b12_the_other_way_round() {
     let table = bench.table(keyed(Kind::Long), &[vec![i(6), s("a")]]);
     let texts = bench.source("t", &keyed(Kind::String).columns, &[vec![s("x"), s("A")]]);
     let plan = bench.plan(&table.path, &texts, &["id"], MERGE);
-    assert!(plan.refusals.iter().any(|r| r.kind == "KeyTypeMismatch"), "{:?}", plan.refusals);
+    assert!(plan.refusals.iter().any(|r| r.kind == ErrorKind::KeyTypeMismatch), "{:?}", plan.refusals);
 }
 
 #[test]
@@ -67,7 +68,7 @@ fn b14_two_source_rows_for_one_target_row() {
     for (name, second) in [("different", "c"), ("identical", "b")] {
         let source = bench.source(name, &shape.columns, &[vec![i(1), s("b")], vec![i(1), s(second)]]);
         let plan = bench.plan(&table.path, &source, &["id"], MERGE);
-        let found = plan.refusals.iter().find(|r| r.kind == "DuplicateSourceKeys");
+        let found = plan.refusals.iter().find(|r| r.kind == ErrorKind::DuplicateSourceKeys);
         let found = found.unwrap_or_else(|| panic!("{name}: not refused: {:?}", plan.refusals));
         let said = format!("{} {}", found.message, plan.keys.examples.join(" "));
         assert!(said.contains('1'), "the key is not named: {said}");

@@ -157,7 +157,7 @@ fn b10_a_missing_column_is_refused_by_name() {
     let short = bench.source("short", &columns(&[("d", Kind::String), ("id", Kind::Integer)]), &[vec![s("a"), i(1)]]);
     for strategy in [Strategy::Overwrite, MERGE] {
         let plan = bench.plan(&table.path, &short, &["id"], strategy);
-        let found = plan.refusals.iter().find(|r| r.kind == "ColumnMissing");
+        let found = plan.refusals.iter().find(|r| r.kind == ErrorKind::ColumnMissing);
         let found = found.unwrap_or_else(|| panic!("no ColumnMissing among {:?}", plan.refusals));
         assert!(found.message.contains("column v"), "{}", found.message);
         assert_eq!(plan.verdict, Verdict::Blocked);
@@ -184,7 +184,11 @@ fn a_type_that_would_lose_something_is_refused() {
     let wider = columns(&[("d", Kind::String), ("id", Kind::Double), ("v", Kind::String)]);
     let source = bench.source("s", &wider, &[vec![s("a"), Value::Double(1.5), s("y")]]);
     let plan = bench.plan(&table.path, &source, &[], Strategy::Overwrite);
-    assert!(plan.refusals.iter().any(|r| r.kind == "LossyType" && r.message.contains("id")), "{:?}", plan.refusals);
+    assert!(
+        plan.refusals.iter().any(|r| r.kind == ErrorKind::LossyType && r.message.contains("id")),
+        "{:?}",
+        plan.refusals
+    );
     assert_eq!(refused(bench.apply(&plan)).exit_code(), 5);
     assert_eq!(replay::newest(&table.path), 0);
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use partwise::error::ErrorKind;
 use partwise::ops::Strategy;
 use partwise::plan::{Plan, Verdict, arithmetic};
 use partwise::table::Value;
@@ -39,8 +40,8 @@ pub fn check(case: &Case, operation: Operation) -> Result<(), String> {
     equal("rows after planning", &exact(&rows_of(&table.path)), &exact(&target))?;
 
     if model.refused {
-        let kinds: Vec<&str> = plan.refusals.iter().map(|r| r.kind.as_str()).collect();
-        equal("refusals", &kinds, &vec!["DuplicateSourceKeys"])?;
+        let kinds: Vec<ErrorKind> = plan.refusals.iter().map(|r| r.kind).collect();
+        equal("refusals", &kinds, &vec![ErrorKind::DuplicateSourceKeys])?;
         equal("verdict", &plan.verdict, &Verdict::Blocked)?;
         if bench.apply_with(&plan, &override_all(&plan)).is_ok() {
             return Err("a refused plan was applied".into());
