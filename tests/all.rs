@@ -1,15 +1,13 @@
-//! One test binary: it links the engine once.
+//! One test binary: it links the engines once.
 
 mod architecture;
 mod cases;
 mod demo;
 mod docs;
 mod model;
+mod predicate;
 mod property;
 mod pty;
-//! One binary for all integration tests: it links the engines once.
-
-mod predicate;
 mod restatement;
 mod shared_tables;
 mod support;
