@@ -1,3 +1,7 @@
-//! One binary for all integration tests: it links the engines once.
+//! One test binary: it links the engine once.
 
+mod architecture;
+mod demo;
+mod docs;
 mod predicate;
+mod pty;
