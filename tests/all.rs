@@ -1,4 +1,5 @@
 //! One test binary: it links the engines once.
+//! One test binary: it links the engine once.
 
 mod architecture;
 mod cases;
@@ -7,6 +8,7 @@ mod docs;
 mod model;
 mod predicate;
 mod property;
+mod predicate;
 mod pty;
 mod restatement;
 mod shared_tables;
