@@ -8,7 +8,6 @@ mod docs;
 mod model;
 mod predicate;
 mod property;
-mod predicate;
 mod pty;
 mod restatement;
 mod shared_tables;
