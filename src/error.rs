@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 type Cause = Box<dyn std::error::Error + Send + Sync + 'static>;
@@ -18,7 +20,7 @@ pub struct Error {
 
 /// The kinds are part of the command line's contract: `--json` prints them, so
 /// they are added to but never renamed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ErrorKind {
     /// The command line or an expression on it makes no sense.
     Usage,

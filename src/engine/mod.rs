@@ -1,1 +1,128 @@
-//! Stub.
+//! Engines carry out the plan algebra: classify rows, page through them, stage
+//! files, read them back.
+//!
+//! One engine is here, [`local`]: Parquet read directly, rows narrowed to
+//! hashes. The trait is what another (Spark Connect) will implement.
+
+pub mod local;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+
+use crate::error::Result;
+use crate::gate::Evidence;
+use crate::lake::Snapshot;
+use crate::lake::commit::StagedFile;
+use crate::plan::{Effect, Effects, KeyFacts, RowRule};
+use crate::progress::Progress;
+use crate::source::{Matching, Source};
+use crate::table::number::Sum;
+use crate::table::{DataFile, PartitionTuple, Value};
+
+/// A row rule over one source and one pinned table.
+#[derive(Clone)]
+pub struct RowJob {
+    pub snapshot: Snapshot,
+    pub source: Source,
+    /// Complete: a job is only made where every column was matched.
+    pub matching: Matching,
+    pub rule: RowRule,
+    pub key: Vec<String>,
+    pub ignore: Vec<String>,
+    pub measures: Vec<String>,
+    /// (column, whether the config names it)
+    pub grain: Vec<(String, bool)>,
+    pub seed: u64,
+}
+
+/// What a rule does, in numbers, with the means to look at the rows and to
+/// stage them.
+pub trait Classified: Send + Sync {
+    fn summary(&self) -> &Summary;
+
+    /// How many rows have an effect.
+    fn count(&self, effect: Effect) -> u64;
+
+    /// Rows of one effect, by partition, then by place.
+    fn page(&self, effect: Effect, offset: u64, limit: usize) -> BoxFuture<'_, Result<Vec<EffectRow>>>;
+
+    /// Writes the data files that the rule leads to, named by the operation's
+    /// id. Nothing is in the log yet; on any error what was written is removed.
+    fn stage(&self, operation: uuid::Uuid, progress: Progress) -> BoxFuture<'_, Result<Staged>>;
+}
+
+pub trait Engine: Send + Sync {
+    fn name(&self) -> &'static str;
+
+    fn classify(&self, job: RowJob, progress: Progress) -> BoxFuture<'_, Result<Arc<dyn Classified>>>;
+}
+
+/// Everything that a plan says about rows.
+#[derive(Debug, Clone, Default)]
+pub struct Summary {
+    /// Sorted by typed value; those that the source delivers and those that
+    /// rows leave.
+    pub partitions: Vec<PartitionSummary>,
+    pub source_rows: u64,
+    pub slice_before: u64,
+    /// `None` where the log lacks `numRecords` outside the slice.
+    pub table_before: Option<u64>,
+    pub keys: KeyFacts,
+    pub evidence: Evidence,
+    /// Target rows that several source rows match.
+    pub ambiguous: u64,
+    pub ambiguous_examples: Vec<String>,
+    /// NULLs among the delivered values of columns that must not be NULL.
+    pub not_null: Vec<(String, u64)>,
+    pub removed: Vec<DataFile>,
+    pub rows_rewritten_unchanged: u64,
+    pub table_partitions: u64,
+    pub table_files: u64,
+    /// Partitions that the table will have.
+    pub partitions_after: u64,
+}
+
+#[derive(Debug, Clone)]
+pub struct PartitionSummary {
+    pub values: PartitionTuple,
+    /// Whether the source delivers it.
+    pub in_slice: bool,
+    pub effects: Effects,
+    pub files_before: u64,
+    pub bytes_before: u64,
+    /// (column, before, after)
+    pub measures: Vec<(String, Sum, Sum)>,
+    pub written: RowSet,
+}
+
+/// A multiset of rows: how many, and the wrapping sum of their mixed hashes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RowSet {
+    pub rows: u64,
+    pub checksum: u128,
+}
+
+impl RowSet {
+    pub fn add(&mut self, mixed: u128) {
+        self.rows += 1;
+        self.checksum = self.checksum.wrapping_add(mixed);
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct EffectRow {
+    pub old: Option<Vec<Value>>,
+    pub new: Option<Vec<Value>>,
+    pub last_version: Option<u64>,
+}
+
+/// Files that were written but are not yet in the log.
+#[derive(Debug, Clone, Default)]
+pub struct Staged {
+    pub files: Vec<StagedFile>,
+    pub partitions: BTreeMap<PartitionTuple, RowSet>,
+    /// Wrapping sums of cell hashes, per column of the schema.
+    pub columns: Vec<u128>,
+}

@@ -1,10 +1,12 @@
 //! What was done, written ahead: one file per operation in the state folder.
 
+use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::Result;
+use crate::error::{Context, Error, ErrorKind, Result};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
@@ -22,7 +24,7 @@ pub struct Entry {
     pub slice: Option<String>,
     pub rows_written: Option<u64>,
     /// gate name → reason
-    pub overrides: std::collections::BTreeMap<String, String>,
+    pub overrides: BTreeMap<String, String>,
     pub outcome: Outcome,
     pub message: Option<String>,
     /// The command that takes it back.
@@ -43,6 +45,9 @@ pub enum Outcome {
     Unknown,
 }
 
+/// The folder `journal` of the state folder. Two processes may write to it at
+/// once: each operation has its own file.
+#[derive(Debug, Clone)]
 pub struct Journal {
     dir: PathBuf,
 }
@@ -52,9 +57,165 @@ impl Journal {
         Self { dir: state_dir.join("journal") }
     }
 
+    /// Creates or replaces an operation's entry. It is on disk when this
+    /// returns, and a crash leaves the old text or the new one.
+    ///
     /// # Errors
     /// `Storage`.
+    pub fn write(&self, entry: &Entry) -> Result<()> {
+        let path = self.dir.join(file_name(entry));
+        let failed = || format!("cannot write the journal {}", path.display());
+        let text = serde_json::to_vec_pretty(entry).context(ErrorKind::Internal, failed)?;
+        std::fs::create_dir_all(&self.dir).context(ErrorKind::Storage, failed)?;
+        let mut file =
+            tempfile::Builder::new().prefix(".writing-").tempfile_in(&self.dir).context(ErrorKind::Storage, failed)?;
+        file.write_all(&text).context(ErrorKind::Storage, failed)?;
+        file.as_file().sync_all().context(ErrorKind::Storage, failed)?;
+        file.persist(&path).context(ErrorKind::Storage, failed)?;
+        sync_dir(&self.dir).context(ErrorKind::Storage, failed)
+    }
+
+    /// Every operation, newest first. A file that cannot be read is listed as
+    /// an operation of unknown outcome whose message names the file.
+    ///
+    /// # Errors
+    /// `Storage` where the folder cannot be read. No folder is no operations.
     pub fn entries(&self) -> Result<Vec<Entry>> {
-        todo!()
+        let failed = || format!("cannot read the journal {}", self.dir.display());
+        let folder = match std::fs::read_dir(&self.dir) {
+            Ok(folder) => folder,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(e) => return Err(Error::new(ErrorKind::Storage, failed()).because(e)),
+        };
+        let mut entries = Vec::new();
+        for item in folder {
+            let path = item.context(ErrorKind::Storage, failed)?.path();
+            // Left-overs of a crash while writing have no such name.
+            if path.extension().is_some_and(|e| e == "json") {
+                entries.push(read(&path).unwrap_or_else(|said| damaged(&path, &said)));
+            }
+        }
+        entries.sort_by(|a, b| (&b.started_at, &b.id).cmp(&(&a.started_at, &a.id)));
+        Ok(entries)
+    }
+
+    /// # Errors
+    /// `Storage`.
+    pub fn find(&self, id: &str) -> Result<Option<Entry>> {
+        Ok(self.entries()?.into_iter().find(|entry| entry.id == id))
+    }
+}
+
+/// `<started>-<id>.json`: folders list it in the order in which things happened.
+fn file_name(entry: &Entry) -> String {
+    let safe = |text: &str| -> String {
+        text.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') { c } else { '-' }).collect()
+    };
+    format!("{}-{}.json", safe(&entry.started_at.replace(':', "")), safe(&entry.id))
+}
+
+fn read(path: &Path) -> std::result::Result<Entry, String> {
+    let text = std::fs::read(path).map_err(|e| e.to_string())?;
+    serde_json::from_slice(&text).map_err(|e| e.to_string())
+}
+
+fn damaged(path: &Path, said: &str) -> Entry {
+    let name = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+    Entry {
+        id: name,
+        operation: "?".into(),
+        table: "?".into(),
+        table_id: "?".into(),
+        user: "?".into(),
+        started_at: modified(path).unwrap_or_default(),
+        finished_at: None,
+        version_before: 0,
+        version_after: None,
+        slice: None,
+        rows_written: None,
+        overrides: BTreeMap::new(),
+        outcome: Outcome::Unknown,
+        message: Some(format!("cannot read {}: {said}", path.display())),
+        undo: None,
+    }
+}
+
+fn modified(path: &Path) -> Option<String> {
+    let time = std::fs::metadata(path).ok()?.modified().ok()?;
+    let since = time.duration_since(std::time::UNIX_EPOCH).ok()?;
+    Some(crate::table::value::millis_text(i64::try_from(since.as_millis()).ok()?))
+}
+
+/// Makes the new name durable; elsewhere than on Unix folders cannot be synced.
+fn sync_dir(dir: &Path) -> std::io::Result<()> {
+    if cfg!(unix) { std::fs::File::open(dir)?.sync_all() } else { Ok(()) }
+}
+
+impl Outcome {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Outcome::Intent => "intent",
+            Outcome::Committing => "committing",
+            Outcome::Committed => "committed",
+            Outcome::Mismatch => "mismatch",
+            Outcome::Failed => "failed",
+            Outcome::Unknown => "unknown",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(id: &str, started_at: &str) -> Entry {
+        Entry {
+            id: id.into(),
+            operation: "overwrite".into(),
+            table: "/lake/gold".into(),
+            table_id: "t".into(),
+            user: "me".into(),
+            started_at: started_at.into(),
+            finished_at: None,
+            version_before: 3,
+            version_after: None,
+            slice: None,
+            rows_written: None,
+            overrides: BTreeMap::new(),
+            outcome: Outcome::Intent,
+            message: None,
+            undo: None,
+        }
+    }
+
+    #[test]
+    fn an_entry_is_replaced_and_the_newest_is_first() {
+        let state = tempfile::tempdir().unwrap();
+        let journal = Journal::new(state.path());
+        assert_eq!(journal.entries().unwrap(), []);
+        let (old, mut new) = (entry("a", "2026-01-01T00:00:00Z"), entry("b", "2026-01-02T00:00:00Z"));
+        journal.write(&old).unwrap();
+        journal.write(&new).unwrap();
+        new.outcome = Outcome::Committed;
+        new.version_after = Some(4);
+        journal.write(&new).unwrap();
+        assert_eq!(journal.entries().unwrap(), [new.clone(), old]);
+        assert_eq!(journal.find("b").unwrap(), Some(new));
+        assert_eq!(journal.find("c").unwrap(), None);
+    }
+
+    #[test]
+    fn a_damaged_file_is_named_and_the_rest_is_read() {
+        let state = tempfile::tempdir().unwrap();
+        let journal = Journal::new(state.path());
+        let good = entry("a", "2026-01-01T00:00:00Z");
+        journal.write(&good).unwrap();
+        std::fs::write(state.path().join("journal/cut-off.json"), "{\"id\":").unwrap();
+        std::fs::write(state.path().join("journal/.writing-x"), "{").unwrap();
+        let entries = journal.entries().unwrap();
+        assert_eq!(entries.len(), 2);
+        let bad = entries.iter().find(|e| e.outcome == Outcome::Unknown).unwrap();
+        assert!(bad.message.as_ref().unwrap().contains("cut-off.json"));
+        assert!(entries.contains(&good));
     }
 }

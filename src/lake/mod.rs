@@ -1,1 +1,12 @@
-//! Stub.
+//! Getting at tables: where they are, what their log says, their data files,
+//! and the one committer.
+
+pub mod commit;
+pub mod data;
+pub mod discovery;
+pub mod independent;
+pub mod log;
+pub mod store;
+
+pub use log::snapshot::Snapshot;
+pub use store::TableStore;

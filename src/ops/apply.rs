@@ -1,13 +1,27 @@
 //! Carrying a plan out: stage, one commit, verify, journal.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use serde::Serialize;
+use uuid::Uuid;
 
+use super::browse::{At, OpenTable};
 use super::context::Context;
-use crate::error::Result;
-use crate::plan::Plan;
-use crate::progress::Progress;
+use super::entry::{Work, actions};
+use super::prepare::{classify, matching, table_refusals};
+use super::rebase::Footprint;
+use super::{exchange, verify};
+use crate::engine::{Classified, Staged};
+use crate::error::{Context as _, Error, ErrorKind, Result};
+use crate::journal::{Entry, Journal, Outcome};
+use crate::lake::Snapshot;
+use crate::lake::commit::{self, Put};
+use crate::plan::{Change, GateStatus, Plan, Verdict};
+use crate::progress::{Phase, Progress};
+use crate::source::Source;
+use crate::table::DataFile;
+use crate::table::value::millis_text;
 
 #[derive(Debug, Clone, Default)]
 pub struct ApplyOptions {
@@ -41,11 +55,353 @@ pub struct ApplyReport {
 /// `GateFailed`, `StalePlan`, `Conflict`, `SourceChanged`, `Refused`,
 /// `StagedDiffers`, `OutcomeUnknown`, `Storage`. A difference found by
 /// verification is no error here: `verified` is false and `mismatches` says what.
-pub async fn apply(
-    _context: &Context,
-    _plan: &Plan,
-    _options: &ApplyOptions,
-    _progress: &Progress,
+pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progress: &Progress) -> Result<ApplyReport> {
+    context.check_may_write()?;
+    let plan = overridden(plan, options)?;
+    if plan.verdict == Verdict::NoOp {
+        return Ok(no_op(&plan));
+    }
+    progress.enter(Phase::Opening, 0, 0);
+    let newest = OpenTable::open(context, &plan.table, At::Latest).await?;
+    check_same_table(&plan, &newest)?;
+    let pinned = newest.at_snapshot(newest.snapshot().at(plan.version).await?);
+    if let Some(refusal) = table_refusals(&pinned, &plan.spec).into_iter().next() {
+        return Err(Error::new(refusal.kind, refusal.message).hint(refusal.hint.unwrap_or_default()));
+    }
+    let id =
+        Uuid::parse_str(&plan.id).context(ErrorKind::BadPlan, || format!("the plan's id {} is no UUID", plan.id))?;
+    let journal = Journal::new(&context.state_dir);
+    let mut entry = begin(context, &plan, options);
+    journal.write(&entry)?;
+    let outcome = carry_out(&plan, options, &newest, &pinned, id, &journal, &mut entry, progress).await;
+    entry.finished_at = Some(now());
+    match &outcome {
+        Ok(report) => {
+            entry.version_after = report.version_after;
+            entry.rows_written = Some(report.rows_written);
+            entry.undo = report.undo.clone();
+            entry.outcome = if report.verified { Outcome::Committed } else { Outcome::Mismatch };
+            entry.message = (!report.mismatches.is_empty()).then(|| report.mismatches.join("; "));
+        }
+        Err(error) => {
+            entry.outcome = if error.kind == ErrorKind::OutcomeUnknown { Outcome::Unknown } else { Outcome::Failed };
+            entry.message = Some(error.full_message());
+        }
+    }
+    match (journal.write(&entry), outcome) {
+        (Err(error), Ok(mut report)) => {
+            // The commit stands; that the journal could not say so must be told.
+            report.mismatches.push(format!("the journal could not be written: {}", error.full_message()));
+            Ok(report)
+        }
+        (Err(error), Err(first)) => {
+            tracing::error!(%error, "the journal could not be written");
+            Err(first)
+        }
+        (Ok(()), outcome) => outcome,
+    }
+}
+
+#[allow(clippy::too_many_arguments)]
+async fn carry_out(
+    plan: &Plan,
+    options: &ApplyOptions,
+    newest: &OpenTable,
+    pinned: &OpenTable,
+    id: Uuid,
+    journal: &Journal,
+    entry: &mut Entry,
+    progress: &Progress,
 ) -> Result<ApplyReport> {
-    todo!()
+    let work = match plan.spec.lower() {
+        Change::Rows(_) => stage_rows(plan, pinned, newest, options.strict, id, progress).await?,
+        Change::Files(_) => exchange_files(plan, pinned).await?,
+    };
+    let committed = commit_work(plan, options, newest.snapshot(), pinned, &work, id, journal, entry, progress).await;
+    let (after, rebased_over) = match committed {
+        Ok(done) => done,
+        Err(error) => {
+            // Files of a commit whose outcome is unknown may be live.
+            if error.kind != ErrorKind::OutcomeUnknown {
+                discard(newest.snapshot(), &work.staged).await;
+            }
+            return Err(error);
+        }
+    };
+    progress.enter(Phase::Verifying, work.staged.files.len() as u64, 0);
+    let mismatches = match verify::verify(plan, &after, &work.removed, &work.restored, &work.staged, progress).await {
+        Ok(found) => found,
+        Err(error) => vec![format!("the new version could not be read back: {}", error.full_message())],
+    };
+    progress.enter(Phase::Done, 0, 0);
+    Ok(ApplyReport {
+        plan: plan.id.clone(),
+        version_before: plan.version,
+        version_after: Some(after.version()),
+        rebased_over,
+        rows_written: work.staged.files.iter().map(|f| f.rows).sum(),
+        files_added: (work.staged.files.len() + work.restored.len()) as u64,
+        files_removed: work.removed.len() as u64,
+        verified: mismatches.is_empty(),
+        mismatches,
+        undo: Some(format!("partwise undo {} --operation {}", shell_word(&plan.table), plan.id)),
+        undo_until: None,
+    })
+}
+
+/// Repeats the classification at the pinned version, stages, and holds both to
+/// the plan's numbers.
+async fn stage_rows(
+    plan: &Plan,
+    pinned: &OpenTable,
+    newest: &OpenTable,
+    strict: bool,
+    id: Uuid,
+    progress: &Progress,
+) -> Result<Work> {
+    let rows = plan.spec.rows().ok_or_else(|| Error::new(ErrorKind::BadPlan, "the plan has no source"))?;
+    let source = Source::open(&rows.source).await?;
+    source.expect_fingerprint(plan.source.as_ref().map_or("", |s| s.fingerprint.as_str()))?;
+    let matching = matching(&plan.spec, pinned, &source);
+    if let Some(refusal) = matching.refusals.first() {
+        return Err(Error::new(refusal.kind, refusal.message.clone()));
+    }
+    let classified: Arc<dyn Classified> = classify(pinned, &source, &plan.spec, matching, progress).await?;
+    let summary = classified.summary();
+    // What came in between is checked before the work of staging, and again
+    // before the commit.
+    let footprint = Footprint::of(plan, pinned.metadata(), summary.removed.iter().map(DataFile::id).collect())?;
+    let passed = footprint.check(newest.snapshot()).await?;
+    check_strict(plan, strict, &passed)?;
+    let differs = |what: String| {
+        Error::new(ErrorKind::StagedDiffers, format!("{what}; nothing was committed"))
+            .hint("Make a new plan. If it happens again, please report it.")
+    };
+    let planned: Vec<(u64, &str)> =
+        plan.partitions.iter().map(|p| (p.written.rows, p.written.checksum.as_str())).collect();
+    let found: Vec<(u64, String)> =
+        summary.partitions.iter().map(|p| (p.written.rows, format!("{:032x}", p.written.checksum))).collect();
+    if planned.len() != found.len() || planned.iter().zip(&found).any(|(a, b)| a.0 != b.0 || a.1 != b.1) {
+        return Err(differs("comparing again gave other rows than the plan".into()));
+    }
+    let removed = summary.removed.clone();
+    let staged = classified.stage(id, progress.clone()).await?;
+    let checked = async {
+        source.check_unchanged().await?;
+        for p in &summary.partitions {
+            let have = staged.partitions.get(&p.values).copied().unwrap_or_default();
+            if have != p.written {
+                return Err(differs(format!(
+                    "{}: {} rows were staged, {} were planned{}",
+                    p.values.label(&plan.partition_columns),
+                    have.rows,
+                    p.written.rows,
+                    if have.rows == p.written.rows { ", with other values" } else { "" }
+                )));
+            }
+        }
+        Ok(())
+    };
+    if let Err(error) = checked.await {
+        discard(pinned.snapshot(), &staged).await;
+        return Err(error);
+    }
+    Ok(Work { removed, restored: Vec::new(), staged, metadata: None })
+}
+
+/// Finds the files of an undo or restore again, by identity.
+async fn exchange_files(plan: &Plan, pinned: &OpenTable) -> Result<Work> {
+    let (Change::Files(files), Some(old_version)) = (plan.spec.lower(), old_version(plan)) else {
+        return Err(Error::new(ErrorKind::BadPlan, "the plan exchanges no files"));
+    };
+    let old = pinned.snapshot().at(old_version).await?;
+    let (live, before) = (exchange::by_id(pinned.snapshot()).await?, exchange::by_id(&old).await?);
+    let gone = |path: &str| {
+        Error::new(ErrorKind::BadPlan, format!("the plan names the file {path}, which the log does not have"))
+            .hint("Make a new plan.")
+    };
+    let removed =
+        files.remove.iter().map(|id| live.get(id).cloned().ok_or_else(|| gone(&id.path))).collect::<Result<_>>()?;
+    let restored: Vec<DataFile> =
+        files.add.iter().map(|id| before.get(id).cloned().ok_or_else(|| gone(&id.path))).collect::<Result<_>>()?;
+    exchange::check_there(pinned, &restored, &Progress::default()).await?;
+    let metadata = match &plan.spec {
+        crate::plan::Spec::Restore(kind) => kind.metadata,
+        crate::plan::Spec::Undo(kind) => kind.metadata,
+        _ => false,
+    };
+    Ok(Work { removed, restored, staged: Staged::default(), metadata: metadata.then(|| old.metadata().raw.clone()) })
+}
+
+fn old_version(plan: &Plan) -> Option<u64> {
+    match &plan.spec {
+        crate::plan::Spec::Restore(kind) => Some(kind.to),
+        crate::plan::Spec::Undo(kind) => Some(kind.undoes_version.saturating_sub(1)),
+        _ => None,
+    }
+}
+
+/// One commit, compare-and-swap. Where another writer was faster, what it did
+/// is read before the next version is tried.
+#[allow(clippy::too_many_arguments)]
+async fn commit_work(
+    plan: &Plan,
+    options: &ApplyOptions,
+    start: &Snapshot,
+    pinned: &OpenTable,
+    work: &Work,
+    id: Uuid,
+    journal: &Journal,
+    entry: &mut Entry,
+    progress: &Progress,
+) -> Result<(Snapshot, Vec<u64>)> {
+    /// Lost races before giving up: far more than a table sees in a minute.
+    const TRIES: u32 = 100;
+    let removes: HashSet<_> = work.removed.iter().map(DataFile::id).collect();
+    let footprint = Footprint::of(plan, pinned.metadata(), removes)?;
+    let mut newest = start.refresh().await?;
+    for _ in 0..TRIES {
+        let passed = footprint.check(&newest).await?;
+        check_strict(plan, options.strict, &passed)?;
+        // The last moment at which a cancel is a cancel.
+        progress.check()?;
+        progress.enter(Phase::Committing, 1, 0);
+        entry.outcome = Outcome::Committing;
+        journal.write(entry)?;
+        let version = newest.version() + 1;
+        let actions = actions(plan, work, newest.version(), version);
+        match commit::put(newest.store(), version, &actions, id).await? {
+            Put::Landed => {
+                // Whatever fails from here on, the commit stands.
+                let after = Snapshot::open(newest.store(), Some(version)).await.map_err(|e| {
+                    Error::new(
+                        ErrorKind::OutcomeUnknown,
+                        format!("version {version} was committed, but the table cannot be opened again"),
+                    )
+                    .because(e)
+                })?;
+                return Ok((after, passed));
+            }
+            Put::Taken => newest = newest.refresh().await?,
+        }
+    }
+    Err(Error::new(ErrorKind::Conflict, format!("other writers were faster {TRIES} times"))
+        .hint("Try again when the table is quieter."))
+}
+
+fn check_strict(plan: &Plan, strict: bool, passed: &[u64]) -> Result<()> {
+    if strict && !passed.is_empty() {
+        let versions: Vec<String> = passed.iter().map(|v| format!("v{v}")).collect();
+        return Err(Error::new(
+            ErrorKind::StalePlan,
+            format!(
+                "the table moved past version {}: {} (none touches the plan, but --strict was given)",
+                plan.version,
+                versions.join(", ")
+            ),
+        ));
+    }
+    Ok(())
+}
+
+/// Puts reasons on failed gates; an override must name a gate that failed.
+fn overridden(plan: &Plan, options: &ApplyOptions) -> Result<Plan> {
+    let mut plan = plan.clone();
+    for (name, reason) in &options.overrides {
+        if reason.trim().is_empty() {
+            return Err(Error::new(ErrorKind::Refused, format!("the override of {name} has no reason"))
+                .hint("--override GATE=REASON; the reason is kept in the commit."));
+        }
+        match plan.gates.iter_mut().find(|g| g.name == *name && g.status == GateStatus::Fail) {
+            Some(gate) => gate.overridden = Some(reason.trim().to_owned()),
+            None => {
+                let failed: Vec<&str> = plan.blocking().iter().map(|g| g.name.as_str()).collect();
+                return Err(Error::new(ErrorKind::Refused, format!("there is no failed gate {name} to override"))
+                    .hint(if failed.is_empty() {
+                        "No gate failed.".into()
+                    } else {
+                        format!("Failed: {}.", failed.join(", "))
+                    }));
+            }
+        }
+    }
+    plan.settle();
+    if let Some(refusal) = plan.refusals.first() {
+        return Err(Error::new(refusal.kind, refusal.message.clone()).hint(refusal.hint.clone().unwrap_or_default()));
+    }
+    if let Some(gate) = plan.blocking().first() {
+        return Err(Error::new(ErrorKind::GateFailed, format!("the gate {} failed: {}", gate.name, gate.message))
+            .hint(format!("Check the source. If it is right: --override {}=REASON", gate.name)));
+    }
+    Ok(plan)
+}
+
+fn check_same_table(plan: &Plan, table: &OpenTable) -> Result<()> {
+    if plan.table_id == table.metadata().id {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::StalePlan,
+        format!(
+            "the plan was made for the table {}, but {} now holds {}",
+            plan.table_id,
+            plan.table,
+            table.metadata().id
+        ),
+    )
+    .hint("Make a new plan."))
+}
+
+fn no_op(plan: &Plan) -> ApplyReport {
+    ApplyReport {
+        plan: plan.id.clone(),
+        version_before: plan.version,
+        version_after: None,
+        rebased_over: Vec::new(),
+        rows_written: 0,
+        files_added: 0,
+        files_removed: 0,
+        verified: true,
+        mismatches: Vec::new(),
+        undo: None,
+        undo_until: None,
+    }
+}
+
+fn begin(context: &Context, plan: &Plan, options: &ApplyOptions) -> Entry {
+    Entry {
+        id: plan.id.clone(),
+        operation: plan.operation.clone(),
+        table: plan.table.clone(),
+        table_id: plan.table_id.clone(),
+        user: context.user.clone(),
+        started_at: now(),
+        finished_at: None,
+        version_before: plan.version,
+        version_after: None,
+        slice: plan.slice.clone(),
+        rows_written: None,
+        overrides: options.overrides.clone(),
+        outcome: Outcome::Intent,
+        message: None,
+        undo: None,
+    }
+}
+
+async fn discard(snapshot: &Snapshot, staged: &Staged) {
+    for file in &staged.files {
+        if let Ok(located) = snapshot.store().locate(&file.path) {
+            crate::engine::local::remove_staged(snapshot.store(), &[located.path]).await;
+        }
+    }
+}
+
+fn now() -> String {
+    millis_text(chrono::Utc::now().timestamp_millis())
+}
+
+/// A word that a shell takes as it is.
+fn shell_word(text: &str) -> String {
+    let plain = text.chars().all(|c| c.is_alphanumeric() || "/._-+=:@".contains(c));
+    if plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }

@@ -4,10 +4,11 @@ use serde::Serialize;
 
 use super::browse::OpenTable;
 use super::context::Context;
-use super::prepare::{Prepared, SourceRequest};
+use super::prepare::{Prepared, SourceRequest, Strategy, prepare_opened};
 use crate::error::Result;
-use crate::plan::advice::Delivery;
+use crate::plan::advice::{self, Delivery};
 use crate::progress::Progress;
+use crate::source::Source;
 
 /// The strategies in the order in which screens show them:
 /// MERGE, MERGE with delete, overwrite.
@@ -44,10 +45,25 @@ impl Comparison {
 /// Whatever keeps the source or the table from being read. Without a key only
 /// the overwrite is planned.
 pub async fn compare(
-    _context: &Context,
-    _table: &OpenTable,
-    _request: &SourceRequest,
-    _progress: &Progress,
+    context: &Context,
+    table: &OpenTable,
+    request: &SourceRequest,
+    progress: &Progress,
 ) -> Result<Comparison> {
-    todo!()
+    const MERGE: Strategy = Strategy::Merge { null_safe_keys: false, delete_missing: false };
+    const MERGE_DELETE: Strategy = Strategy::Merge { null_safe_keys: false, delete_missing: true };
+    let source = Source::open(&request.source).await?;
+    let plan = |strategy| prepare_opened(context, table, &source, request, strategy, progress);
+    let overwrite = plan(Strategy::Overwrite).await?;
+    let delivery = advice::delivery(&overwrite.plan);
+    if overwrite.plan.key.is_empty() {
+        let because = "Without a key rows can only be counted as a multiset; give one to compare with a MERGE.".into();
+        return Ok(Comparison { strategies: vec![("overwrite", overwrite)], recommended: None, because, delivery });
+    }
+    let merge = plan(MERGE).await?;
+    let merge_delete = plan(MERGE_DELETE).await?;
+    let (recommended, because) = advice::recommend(&delivery, &overwrite.plan, &merge.plan);
+    let strategies = vec![("MERGE", merge), ("MERGE+delete", merge_delete), ("overwrite", overwrite)];
+    let recommended = recommended.and_then(|name| strategies.iter().position(|(_, p)| p.plan.operation == name));
+    Ok(Comparison { strategies, recommended, because, delivery })
 }

@@ -34,6 +34,36 @@ impl Context {
         }
     }
 
+    /// Where a reference points: `lake.name` from the config, else the path or
+    /// URL that it is.
+    pub fn resolve(&self, reference: &str) -> String {
+        if std::path::Path::new(reference).exists() || reference.contains("://") {
+            return reference.to_owned();
+        }
+        let inside = reference.split_once('.').and_then(|(lake, rest)| Some((self.config.lake(lake)?, rest)));
+        let path = match inside {
+            Some((root, rest)) => {
+                let plain = root.join(rest);
+                if plain.exists() { plain } else { root.join(rest.replace('.', "/")) }
+            }
+            None => match self.config.lake(reference) {
+                Some(root) => root,
+                None => folders::expand_home(reference),
+            },
+        };
+        path.to_string_lossy().into_owned()
+    }
+
+    /// `lake.name` for a table below a configured lake.
+    pub fn name_of(&self, location: &str) -> Option<String> {
+        self.config.lakes.keys().find_map(|lake| {
+            let root = std::fs::canonicalize(self.config.lake(lake)?).ok()?;
+            let below = std::path::Path::new(location).strip_prefix(root).ok()?;
+            let parts: Vec<String> = below.components().map(|c| c.as_os_str().to_string_lossy().into_owned()).collect();
+            (!parts.is_empty()).then(|| format!("{lake}.{}", parts.join(".")))
+        })
+    }
+
     /// Looks a table's settings up by any of its names.
     ///
     /// # Errors

@@ -9,9 +9,13 @@ pub mod compare;
 pub mod context;
 pub mod demo;
 pub mod discover;
+mod entry;
+mod exchange;
 pub mod prepare;
+mod rebase;
 pub mod restore;
 pub mod undo;
+mod verify;
 
 pub use apply::{ApplyOptions, ApplyReport, apply};
 pub use browse::{At, OpenTable, RowPage};

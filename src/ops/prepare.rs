@@ -1,11 +1,25 @@
 //! From a source and a table to a plan: match columns, classify rows, judge.
 
+use std::sync::Arc;
+
+use serde_json::{Map, json};
+use uuid::Uuid;
+
 use super::browse::OpenTable;
 use super::context::Context;
-use crate::error::Result;
-use crate::plan::{Effect, Plan};
+use crate::engine::local::LocalEngine;
+use crate::engine::{Classified, Engine, PartitionSummary, RowJob, Summary};
+use crate::error::{Error, ErrorKind, Result};
+use crate::gate;
+use crate::plan::{
+    Change, Effect, FileTotals, KeyFacts, Layout, LayoutChange, PLAN_SCHEMA, Plan, PlanPartition, Refusal, RowTotals,
+    Spec, Verdict, Written, advice, arithmetic, kinds::RowSpec, merge::Merge, overwrite,
+};
 use crate::progress::Progress;
-use crate::table::Value;
+use crate::source::{Matching, Source, match_columns};
+use crate::table::schema::PrimitiveType;
+use crate::table::value::millis_text;
+use crate::table::{DataType, Value};
 
 /// What was delivered, and how its rows are identified.
 #[derive(Debug, Clone, Default)]
@@ -34,7 +48,10 @@ pub struct Prepared {
 
 /// Pages through the rows of an effect by reading them again where they are.
 #[derive(Clone)]
-pub struct EffectRows {}
+pub struct EffectRows {
+    classified: Arc<dyn Classified>,
+    columns: Vec<String>,
+}
 
 #[derive(Debug, Clone, Default)]
 pub struct DiffPage {
@@ -63,8 +80,19 @@ impl EffectRows {
     ///
     /// # Errors
     /// `SourceChanged` where the source is no longer what was planned.
-    pub async fn page(&self, _effect: Effect, _offset: u64, _limit: usize) -> Result<DiffPage> {
-        todo!()
+    pub async fn page(&self, effect: Effect, offset: u64, limit: usize) -> Result<DiffPage> {
+        let rows = self.classified.page(effect, offset, limit).await?;
+        let rows = rows.into_iter().map(|row| DiffRow {
+            effect,
+            changed: match (&row.old, &row.new) {
+                (Some(old), Some(new)) => (0..old.len()).filter(|i| old[*i] != new[*i]).collect(),
+                _ => Vec::new(),
+            },
+            old: row.old,
+            new: row.new,
+            last_version: row.last_version,
+        });
+        Ok(DiffPage { columns: self.columns.clone(), rows: rows.collect(), total: self.classified.count(effect) })
     }
 }
 
@@ -74,11 +102,292 @@ impl EffectRows {
 /// # Errors
 /// Whatever keeps the source or the table from being read.
 pub async fn prepare(
-    _context: &Context,
-    _table: &OpenTable,
-    _request: &SourceRequest,
-    _strategy: Strategy,
-    _progress: &Progress,
+    context: &Context,
+    table: &OpenTable,
+    request: &SourceRequest,
+    strategy: Strategy,
+    progress: &Progress,
 ) -> Result<Prepared> {
-    todo!()
+    let source = Source::open(&request.source).await?;
+    prepare_opened(context, table, &source, request, strategy, progress).await
+}
+
+pub(super) async fn prepare_opened(
+    _context: &Context,
+    table: &OpenTable,
+    source: &Source,
+    request: &SourceRequest,
+    strategy: Strategy,
+    progress: &Progress,
+) -> Result<Prepared> {
+    let known = &table.settings.known;
+    let or = |given: &[String], config: &[String]| names(table, if given.is_empty() { config } else { given });
+    let key = or(&request.key, &known.key)?;
+    let ignore = or(&request.ignore, &known.ignore)?;
+    if key.is_empty() && strategy != Strategy::Overwrite {
+        return Err(Error::new(ErrorKind::Usage, "a MERGE needs a key: the columns that identify a row")
+            .hint("Give --key A,B, or set key for this table in the config."));
+    }
+    let rows = RowSpec {
+        source: source.uri.clone(),
+        measures: measures(table, &key, &ignore)?,
+        key,
+        ignore,
+        hash_seed: seed(),
+    };
+    let spec = match strategy {
+        Strategy::Overwrite => Spec::Overwrite(overwrite::Overwrite { mode: overwrite::Mode::Dynamic, rows }),
+        Strategy::Merge { null_safe_keys, delete_missing } => {
+            Spec::Merge(Merge { rows, null_safe_keys, delete_missing })
+        }
+    };
+    let mut plan = blank(table, spec);
+    plan.source = Some(source.facts());
+    let matching = matching(&plan.spec, table, source);
+    plan.findings = matching.findings.clone();
+    plan.refusals = matching.refusals.clone();
+    let unreadable = !plan.refusals.is_empty();
+    plan.refusals.extend(table_refusals(table, &plan.spec));
+    if unreadable {
+        plan.settle();
+        return Ok(Prepared { plan, rows: None });
+    }
+    let classified = classify(table, source, &plan.spec, matching, progress).await?;
+    fill(&mut plan, classified.summary());
+    let evidence = &classified.summary().evidence;
+    plan.gates = gate::judge(&plan, evidence, &table.settings.thresholds);
+    plan.settle();
+    plan.advice = advice::advice(&plan);
+    let wrong = arithmetic::violations(&plan);
+    if !wrong.is_empty() {
+        return Err(Error::new(ErrorKind::Internal, format!("the plan's numbers do not add up: {}", wrong.join("; ")))
+            .hint("Nothing was written. Please report this with the table's log."));
+    }
+    let columns = table.metadata().schema.names().map(str::to_owned).collect();
+    Ok(Prepared { plan, rows: Some(EffectRows { classified, columns }) })
+}
+
+pub(super) fn matching(spec: &Spec, table: &OpenTable, source: &Source) -> Matching {
+    match_columns(&table.metadata().schema, source.schema(), spec.rows().map_or(&[], |r| &r.key))
+}
+
+/// Runs a row rule's classification at the table's pinned version.
+///
+/// # Errors
+/// `Internal` for a kind without a row rule; whatever reading gives.
+pub(super) async fn classify(
+    table: &OpenTable,
+    source: &Source,
+    spec: &Spec,
+    matching: Matching,
+    progress: &Progress,
+) -> Result<Arc<dyn Classified>> {
+    let (Change::Rows(rule), Some(rows)) = (spec.lower(), spec.rows()) else {
+        return Err(Error::new(ErrorKind::Internal, format!("{} has no rule for rows", spec.operation())));
+    };
+    let grain = &table.settings.known.grain;
+    let grain = if grain.is_empty() {
+        let key = rows.key.iter().filter(|c| !table.metadata().is_partition_column(c));
+        key.map(|c| (c.clone(), false)).collect()
+    } else {
+        names(table, grain)?.into_iter().map(|c| (c, true)).collect()
+    };
+    let job = RowJob {
+        snapshot: table.snapshot().clone(),
+        source: source.clone(),
+        matching,
+        rule,
+        key: rows.key.clone(),
+        ignore: rows.ignore.clone(),
+        measures: rows.measures.clone(),
+        grain,
+        seed: rows.hash_seed,
+    };
+    LocalEngine.classify(job, progress.clone()).await
+}
+
+/// Column names as the table writes them.
+fn names(table: &OpenTable, given: &[String]) -> Result<Vec<String>> {
+    let schema = &table.metadata().schema;
+    given
+        .iter()
+        .map(|name| {
+            schema.find(name).map(|f| f.name.clone()).ok_or_else(|| {
+                let all: Vec<&str> = schema.names().collect();
+                Error::new(ErrorKind::ColumnMissing, format!("the table has no column {name}"))
+                    .hint(format!("It has {}.", all.join(", ")))
+            })
+        })
+        .collect()
+}
+
+/// The configured measures, else decimal and float columns that are no key.
+fn measures(table: &OpenTable, key: &[String], ignore: &[String]) -> Result<Vec<String>> {
+    let configured = &table.settings.known.measures;
+    if !configured.is_empty() {
+        return names(table, configured);
+    }
+    let metadata = table.metadata();
+    let is_measure = |name: &str| !key.iter().chain(ignore).any(|c| c == name) && !metadata.is_partition_column(name);
+    Ok(metadata
+        .schema
+        .fields
+        .iter()
+        .filter(|f| f.data_type.is_measure() && is_measure(&f.name))
+        .map(|f| f.name.clone())
+        .collect())
+}
+
+/// 64 random bits, from the one source of randomness that the plan has anyway.
+fn seed() -> u64 {
+    let (high, low) = Uuid::new_v4().as_u64_pair();
+    high ^ low.rotate_left(32)
+}
+
+/// What of the table stands in the way of this kind of write.
+pub(super) fn table_refusals(table: &OpenTable, spec: &Spec) -> Vec<Refusal> {
+    let mut refusals = Vec::new();
+    let mut say = |error: Error| refusals.push(Refusal { kind: error.kind, message: error.message, hint: error.hint });
+    if let Err(error) = table.protocol().check_write(table.metadata(), spec.write_kind()) {
+        say(error);
+    }
+    let schema = &table.metadata().schema;
+    for field in table.metadata().partition_fields() {
+        if matches!(field.data_type, DataType::Primitive(PrimitiveType::Binary)) {
+            say(Error::new(ErrorKind::UnsupportedFeature, format!("the partition column {} is binary", field.name))
+                .hint("Binary partition values have no safe text in the log."));
+        }
+    }
+    for name in spec.rows().map_or(&[][..], |r| &r.key) {
+        if let Some(field) = schema.field(name).filter(|f| f.data_type.is_nested()) {
+            say(Error::new(ErrorKind::UnsupportedType, format!("the key column {name} is a {}", field.data_type))
+                .hint("A key is made of plain columns."));
+        }
+    }
+    refusals
+}
+
+/// A plan with nothing in it yet.
+pub(super) fn blank(table: &OpenTable, spec: Spec) -> Plan {
+    Plan {
+        schema: PLAN_SCHEMA,
+        id: Uuid::new_v4().to_string(),
+        operation: spec.operation().into(),
+        key: spec.rows().map(|r| r.key.clone()).unwrap_or_default(),
+        spec,
+        table: table.location.clone(),
+        table_id: table.metadata().id.clone(),
+        version: table.version(),
+        engine: LocalEngine.name().into(),
+        created_at: millis_text(chrono::Utc::now().timestamp_millis()),
+        partition_columns: table.metadata().partition_columns.clone(),
+        source: None,
+        slice: None,
+        rows: RowTotals::default(),
+        keys: KeyFacts::default(),
+        partitions: Vec::new(),
+        files: FileTotals::default(),
+        layout: LayoutChange::default(),
+        gates: Vec::new(),
+        verdict: Verdict::Blocked,
+        advice: Vec::new(),
+        findings: Vec::new(),
+        refusals: Vec::new(),
+        metadata_changes: Vec::new(),
+    }
+}
+
+/// The first partitions by name, and how many more.
+pub(super) fn slice_text(partitions: &[PlanPartition]) -> Option<String> {
+    const NAMED: usize = 5;
+    let named: Vec<String> = partitions.iter().take(NAMED).map(PlanPartition::label).collect();
+    let more = partitions.len().saturating_sub(NAMED);
+    match named.is_empty() {
+        true => None,
+        false if more > 0 => Some(format!("{} and {more} more", named.join(", "))),
+        false => Some(named.join(", ")),
+    }
+}
+
+fn fill(plan: &mut Plan, summary: &Summary) {
+    let keyed = !plan.key.is_empty();
+    let columns = plan.partition_columns.clone();
+    let mut total = crate::plan::Effects::default();
+    summary.partitions.iter().for_each(|p| total.add(&p.effects));
+    let delivered = summary.partitions.iter().filter(|p| p.in_slice);
+    let slice_after = delivered.map(|p| p.effects.after()).sum();
+    plan.partitions = summary.partitions.iter().map(|p| plan_partition(p, &columns, keyed)).collect();
+    plan.slice = slice_text(&plan.partitions);
+    plan.rows = RowTotals {
+        source: summary.source_rows,
+        slice_before: summary.slice_before,
+        slice_after,
+        table_before: summary.table_before,
+        table_after: summary.table_before.map(|rows| (rows + total.inserted).saturating_sub(total.deleted)),
+        inserted: total.inserted,
+        updated: keyed.then_some(total.updated),
+        unchanged: total.unchanged,
+        deleted: total.deleted,
+        zombies: total.zombies,
+        kept: 0,
+        ignored: 0,
+        moved: total.moved_in,
+        touched_only: total.touched_only,
+    };
+    plan.keys = summary.keys.clone();
+    plan.files = FileTotals {
+        removed: summary.removed.len() as u64,
+        removed_bytes: summary.removed.iter().map(|f| f.size).sum(),
+        restored: 0,
+        rows_rewritten_unchanged: summary.rows_rewritten_unchanged,
+    };
+    plan.layout = LayoutChange {
+        before: Layout { partitions: summary.table_partitions, files: Some(summary.table_files) },
+        after: Layout { partitions: summary.partitions_after, files: None },
+    };
+    if summary.ambiguous > 0 {
+        plan.refusals.push(Refusal {
+            kind: ErrorKind::DuplicateSourceKeys,
+            message: format!(
+                "{} rows of the table are matched by several source rows, such as {}",
+                summary.ambiguous,
+                summary.ambiguous_examples.join("; ")
+            ),
+            hint: Some("A MERGE cannot tell which of them is right. Complete the key or remove the duplicates.".into()),
+        });
+    }
+    for (column, rows) in &summary.not_null {
+        plan.refusals.push(Refusal {
+            kind: ErrorKind::NotNullViolation,
+            message: format!("{rows} source rows have NULL in {column}, which the table declares NOT NULL"),
+            hint: Some("Deliver values for it.".into()),
+        });
+    }
+}
+
+fn plan_partition(p: &PartitionSummary, columns: &[String], keyed: bool) -> PlanPartition {
+    let e = &p.effects;
+    let measures: Map<String, serde_json::Value> = p
+        .measures
+        .iter()
+        .map(|(name, before, after)| (name.clone(), json!({"before": before.to_string(), "after": after.to_string()})))
+        .collect();
+    PlanPartition {
+        values: p.values.to_json(columns),
+        raw: p.values.0.iter().map(Value::to_partition_text).collect(),
+        before: e.before,
+        source: e.source,
+        after: e.after(),
+        inserted: e.inserted,
+        updated: keyed.then_some(e.updated),
+        unchanged: e.unchanged,
+        deleted: e.deleted,
+        zombies: e.zombies,
+        moved_in: e.moved_in,
+        moved_out: e.moved_out,
+        files_before: p.files_before,
+        bytes_before: p.bytes_before,
+        measures,
+        written: Written { rows: p.written.rows, checksum: format!("{:032x}", p.written.checksum) },
+    }
 }

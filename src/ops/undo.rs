@@ -1,22 +1,121 @@
 //! Taking an operation back by an inverse commit.
 
+use std::collections::{BTreeMap, HashSet};
+
+use serde_json::Value as Json;
+
 use super::browse::OpenTable;
 use super::context::Context;
-use crate::error::Result;
-use crate::plan::Plan;
+use super::exchange;
+use crate::error::{Error, ErrorKind, Result};
+use crate::lake::Snapshot;
+use crate::lake::log::action::Line;
+use crate::lake::log::snapshot::read_commit;
+use crate::plan::undo::Undo;
+use crate::plan::{Plan, Spec};
 use crate::progress::Progress;
+use crate::table::DataFile;
+use crate::table::file::FileId;
+
+/// One of partwise's commits, found in the table's own history.
+struct Found {
+    id: String,
+    version: u64,
+    lines: Vec<Line>,
+}
 
 /// Plans the inverse of an operation: the given one, else the last of
-/// partwise's operations in the table's history.
+/// partwise's operations in the table's history that was not taken back yet.
 ///
 /// # Errors
 /// `NoSuchOperation`, `MissingFiles`, `Conflict` where a later commit changed
 /// the files that the operation added.
 pub async fn prepare_undo(
     _context: &Context,
-    _table: &OpenTable,
-    _operation: Option<&str>,
-    _progress: &Progress,
+    table: &OpenTable,
+    operation: Option<&str>,
+    progress: &Progress,
 ) -> Result<Plan> {
-    todo!()
+    let newest = table.snapshot().refresh().await?;
+    let table = table.at_snapshot(newest.clone());
+    let found = find(&newest, operation).await?;
+    let before = newest.at(found.version.saturating_sub(1)).await?;
+    let old_files = exchange::by_id(&before).await?;
+    let live: BTreeMap<FileId, DataFile> = exchange::by_id(&newest).await?;
+
+    let added: Vec<FileId> = found.lines.iter().filter_map(|l| Some(l.add.as_ref()?.id())).collect();
+    let taken: Vec<FileId> = found.lines.iter().filter_map(|l| Some(l.remove.as_ref()?.id())).collect();
+    let conflict = |what: String| {
+        Error::new(
+            ErrorKind::Conflict,
+            format!("the {} of version {} cannot be taken back by its files: {what}", "operation", found.version),
+        )
+        .hint(format!(
+            "Later commits built on them. `partwise plan restore` to version {} takes everything since back.",
+            before.version()
+        ))
+    };
+    let removed: Vec<DataFile> = added.iter().filter_map(|id| live.get(id).cloned()).collect();
+    if removed.len() < added.len() {
+        return Err(conflict(format!(
+            "a later commit removed {} of the {} files that it added",
+            added.len() - removed.len(),
+            added.len()
+        )));
+    }
+    if let Some(back) = taken.iter().find(|id| live.contains_key(*id)) {
+        return Err(conflict(format!("a later commit already brought {} back", back.path)));
+    }
+    let restored: Vec<DataFile> = taken
+        .iter()
+        .map(|id| {
+            old_files
+                .get(id)
+                .cloned()
+                .ok_or_else(|| conflict(format!("the version before it does not have {}", id.path)))
+        })
+        .collect::<Result<_>>()?;
+    let changed_metadata = found.lines.iter().any(|l| l.meta_data.is_some());
+    let changes =
+        if changed_metadata { exchange::metadata_changes(newest.metadata(), before.metadata()) } else { Vec::new() };
+    exchange::check_there(&table, &restored, progress).await?;
+    let spec = Spec::Undo(Undo {
+        undoes: found.id,
+        undoes_version: found.version,
+        files: exchange::exchange(&removed, &restored),
+        metadata: changed_metadata && !changes.is_empty(),
+    });
+    exchange::plan(&table, spec, &removed, &restored, changes, progress).await
+}
+
+/// Searches the history, newest first. Without an id, operations that were
+/// taken back and the undos themselves are passed over.
+async fn find(newest: &Snapshot, operation: Option<&str>) -> Result<Found> {
+    let mut undone: HashSet<String> = HashSet::new();
+    let versions: Vec<u64> = newest.listing().commits.range(..=newest.version()).rev().map(|(v, _)| *v).collect();
+    for version in versions {
+        let lines = read_commit(newest.store(), version).await?;
+        let info = lines.iter().find_map(|l| l.commit_info.as_ref());
+        let Some(own) = info.and_then(|i| i.get("partwise")).and_then(Json::as_object) else { continue };
+        let text = |key: &str| own.get(key).and_then(Json::as_str).map(str::to_owned);
+        let Some(id) = text("id") else { continue };
+        let undoes = text("undoes");
+        let wanted = match operation {
+            Some(wanted) => wanted == id,
+            None => undoes.is_none() && !undone.contains(&id),
+        };
+        if wanted {
+            return Ok(Found { id, version, lines });
+        }
+        // An undo that was itself taken back no longer counts.
+        if let Some(undoes) = undoes.filter(|_| !undone.contains(&id)) {
+            undone.insert(undoes);
+        }
+    }
+    Err(match operation {
+        Some(id) => Error::new(ErrorKind::NoSuchOperation, format!("the table's history has no operation {id}"))
+            .hint("`partwise history TABLE` lists them; entries older than delta.logRetentionDuration are gone."),
+        None => Error::new(ErrorKind::NoSuchOperation, "the table's history has no operation of partwise to take back")
+            .hint("Commits of other writers can be taken back with `partwise plan restore`."),
+    })
 }

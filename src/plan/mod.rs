@@ -21,6 +21,7 @@ pub use algebra::{Change, Pairing, Reach, RowRule, TargetOnly};
 pub use effect::{Effect, Effects};
 pub use kinds::Spec;
 
+use crate::error::ErrorKind;
 use crate::table::partition::PartitionTuple;
 use crate::table::schema::PrimitiveType;
 use crate::table::value::Value;
@@ -91,7 +92,7 @@ impl Verdict {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    pub kind: String,
+    pub kind: ErrorKind,
     pub message: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
@@ -275,12 +276,16 @@ impl Plan {
         self.gates.iter().filter(|g| g.status == GateStatus::Fail && g.overridden.is_none()).collect()
     }
 
-    /// Whether the plan would change a row, a file or the metadata.
+    /// Whether the plan would change a row, a file or the metadata. Rows that
+    /// differ only in ignored columns do not count.
     pub fn changes_something(&self) -> bool {
         let r = &self.rows;
-        r.inserted + r.updated.unwrap_or(0) + r.deleted > 0
-            || !self.metadata_changes.is_empty()
-            || self.files.restored > 0 && self.files.restored + self.files.removed > 0
+        let updated = r.updated.unwrap_or(0).saturating_sub(r.touched_only);
+        let exchanges = match self.spec.lower() {
+            Change::Files(files) => !files.remove.is_empty() || !files.add.is_empty(),
+            Change::Rows(_) => false,
+        };
+        r.inserted + updated + r.deleted > 0 || exchanges || !self.metadata_changes.is_empty()
     }
 
     /// Recomputes the verdict from refusals, gates and effects.

@@ -157,3 +157,19 @@ impl PartitionGrouper {
         self.rows
     }
 }
+
+/// Dates without a partition between the first and the last one of a table
+/// that is partitioned by one date column; empty for any other table.
+pub fn date_gaps(partitions: &[PartitionStats]) -> Vec<Value> {
+    /// A stray year 9999 must not list three million gaps.
+    const MOST: usize = 1000;
+    let days: std::collections::BTreeSet<i32> = partitions
+        .iter()
+        .filter_map(|p| match p.values.0.as_slice() {
+            [Value::Date(day)] => Some(*day),
+            _ => None,
+        })
+        .collect();
+    let (Some(first), Some(last)) = (days.first(), days.last()) else { return Vec::new() };
+    (*first..=*last).filter(|day| !days.contains(day)).take(MOST).map(Value::Date).collect()
+}

@@ -1,0 +1,60 @@
+//! Arguments that several commands share.
+
+use clap::Args;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::ops::{At, SourceRequest};
+use crate::predicate::Predicate;
+use crate::table::value::parse_timestamp;
+
+#[derive(Debug, Clone, Args)]
+pub struct AtArgs {
+    /// The table as of this version
+    #[arg(long, value_name = "N", conflicts_with = "at")]
+    pub version: Option<u64>,
+    /// The table as of this time; UTC where it has no zone
+    #[arg(long, value_name = "TIME")]
+    pub at: Option<String>,
+}
+
+impl AtArgs {
+    pub fn at(&self) -> Result<At> {
+        match (self.version, &self.at) {
+            (Some(version), _) => Ok(At::Version(version)),
+            (None, Some(text)) => time(text),
+            (None, None) => Ok(At::Latest),
+        }
+    }
+}
+
+/// The instant in a TIME argument.
+pub fn time(text: &str) -> Result<At> {
+    let us = parse_timestamp(text).ok_or_else(|| {
+        Error::new(ErrorKind::Usage, format!("'{text}' is no time"))
+            .hint("Write 2026-01-31, 2026-01-31T14:00:00Z or 2026-01-31T14:00:00+01:00.")
+    })?;
+    Ok(At::Time(us.div_euclid(1000)))
+}
+
+pub fn filter(text: Option<&str>) -> Result<Option<Predicate>> {
+    text.map(Predicate::parse).transpose()
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct SourceArgs {
+    /// What was delivered: a Parquet file, folder or glob, or a Delta table
+    #[arg(long, value_name = "SOURCE")]
+    pub source: String,
+    /// The columns that identify a row [default: the config's for the table]
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub key: Vec<String>,
+    /// Technical columns: a row that differs only there counts as unchanged
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub ignore: Vec<String>,
+}
+
+impl SourceArgs {
+    pub fn request(&self) -> SourceRequest {
+        SourceRequest { source: self.source.clone(), key: self.key.clone(), ignore: self.ignore.clone() }
+    }
+}

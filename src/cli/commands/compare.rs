@@ -1,0 +1,69 @@
+//! `partwise compare`
+
+use crate::cli::args::SourceArgs;
+use crate::cli::output::table::Table;
+use crate::cli::output::{Answer, count};
+use crate::cli::{Outcome, Session};
+use crate::error::Result;
+use crate::ops::{At, Comparison, OpenTable, compare};
+use crate::plan::{GateStatus, Plan};
+use crate::table::number::{bytes, grouped};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[arg(value_name = "TABLE")]
+    table: String,
+    #[command(flatten)]
+    source: SourceArgs,
+}
+
+pub async fn run(args: Args, session: &Session) -> Result<Outcome> {
+    let table = OpenTable::open(&session.context, &args.table, At::Latest).await?;
+    let comparison = compare(&session.context, &table, &args.source.request(), &session.progress).await?;
+    Ok(Outcome::Done(if session.json {
+        Answer::json(&comparison.to_json())?
+    } else {
+        Answer::text(render(&comparison))
+    }))
+}
+
+fn render(comparison: &Comparison) -> String {
+    let plans: Vec<&Plan> = comparison.strategies.iter().map(|(_, prepared)| &prepared.plan).collect();
+    let mut out = Table::default().left("");
+    for (name, _) in &comparison.strategies {
+        out = out.right(name);
+    }
+    let mut line = |head: &str, cell: &dyn Fn(&Plan) -> String| {
+        out.push(std::iter::once(head.to_owned()).chain(plans.iter().map(|p| cell(p))))
+    };
+    line("rows after", &|p| grouped(p.rows.slice_after));
+    line("inserted", &|p| grouped(p.rows.inserted));
+    line("updated", &|p| count(p.rows.updated));
+    line("unchanged", &|p| grouped(p.rows.unchanged));
+    line("deleted", &|p| grouped(p.rows.deleted));
+    line("zombies that stay", &|p| grouped(p.rows.zombies));
+    line("rewritten unchanged", &|p| grouped(p.files.rows_rewritten_unchanged));
+    line("files replaced", &|p| grouped(p.files.removed));
+    line("bytes replaced", &|p| bytes(p.files.removed_bytes));
+    line("gates", &|p| {
+        let of = |status| p.gates.iter().filter(|g| g.status == status).count();
+        match (of(GateStatus::Fail), of(GateStatus::Warn)) {
+            (0, 0) => "pass".into(),
+            (0, warn) => format!("{warn} warn"),
+            (fail, _) => format!("{fail} fail"),
+        }
+    });
+    line("verdict", &|p| p.verdict.as_str().to_owned());
+    let recommended = match comparison.recommended {
+        Some(i) => comparison.strategies[i].0,
+        None => "none",
+    };
+    format!(
+        "{}\ndelivery     {} ({:.0} % of the keys, {:.0} % of the matched rows changed)\nrecommended  {recommended}\n{}\n",
+        out.render(),
+        comparison.delivery.kind.words(),
+        comparison.delivery.key_coverage * 100.0,
+        comparison.delivery.changed_share * 100.0,
+        comparison.because,
+    )
+}

@@ -1,0 +1,71 @@
+//! The registry of subcommands: one line and one file each.
+
+mod apply;
+mod compare;
+mod demo;
+mod files;
+mod history;
+mod journal;
+mod partitions;
+mod plan;
+mod rows;
+mod show;
+mod tables;
+mod undo;
+
+use clap::Subcommand;
+
+use super::{Outcome, Session};
+use crate::error::Result;
+
+/// Makes the enum of subcommands and its dispatch from one list.
+macro_rules! registry {
+    ($($(#[$help:meta])* $name:ident => $module:ident,)*) => {
+        #[derive(Debug, Subcommand)]
+        pub enum Command {
+            $($(#[$help])* $name($module::Args),)*
+        }
+
+        impl Command {
+            pub(super) async fn run(self, session: &Session) -> Result<Outcome> {
+                match self {
+                    $(Command::$name(args) => $module::run(args, session).await,)*
+                }
+            }
+        }
+    };
+}
+
+registry! {
+    /// Make the demo lake, then open it
+    Demo => demo,
+    /// Find tables below a folder
+    Tables => tables,
+    /// Describe a table
+    Show => show,
+    /// List a table's partitions
+    Partitions => partitions,
+    /// List a table's data files
+    Files => files,
+    /// Print rows
+    Rows => rows,
+    /// List a table's versions, newest first
+    History => history,
+    /// Set every write strategy for a source side by side
+    Compare => compare,
+    /// Say what a write would do, and do it if asked
+    Plan => plan,
+    /// Carry out a plan from a file
+    Apply => apply,
+    /// Take an operation back
+    Undo => undo,
+    /// List what was done with this program on this machine
+    Journal => journal,
+}
+
+impl Command {
+    /// Whether the command can be dropped at any moment.
+    pub(super) fn only_reads(&self) -> bool {
+        !matches!(self, Command::Demo(_) | Command::Plan(_) | Command::Apply(_) | Command::Undo(_))
+    }
+}

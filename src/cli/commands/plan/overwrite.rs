@@ -1,0 +1,43 @@
+//! `partwise plan overwrite`
+
+use clap::ValueEnum;
+
+use super::road::{PlanArgs, carry_on};
+use crate::cli::Session;
+use crate::cli::args::SourceArgs;
+use crate::cli::output::Answer;
+use crate::error::{Error, ErrorKind, Result};
+use crate::ops::{At, OpenTable, Strategy, prepare};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Mode {
+    /// Only the partitions that occur in the source
+    Dynamic,
+    /// The whole table
+    Static,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[arg(value_name = "TABLE")]
+    table: String,
+    #[command(flatten)]
+    source: SourceArgs,
+    /// Which partitions are replaced
+    #[arg(long, value_enum, default_value_t = Mode::Dynamic)]
+    mode: Mode,
+    #[command(flatten)]
+    plan: PlanArgs,
+}
+
+pub async fn run(args: Args, session: &Session) -> Result<Answer> {
+    if args.mode == Mode::Static {
+        return Err(Error::new(ErrorKind::Refused, "an overwrite of the whole table (--mode static) is not built yet")
+            .hint("--mode dynamic replaces the partitions that occur in the source."));
+    }
+    args.plan.check(session)?;
+    let table = OpenTable::open(&session.context, &args.table, At::Latest).await?;
+    let request = args.source.request();
+    let prepared = prepare(&session.context, &table, &request, Strategy::Overwrite, &session.progress).await?;
+    carry_on(session, prepared, &args.plan).await
+}

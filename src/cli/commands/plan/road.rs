@@ -1,0 +1,189 @@
+//! The road from a plan to its end, for every command that has one:
+//! overrides, verdict, file, confirmation, apply.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value as Json, json};
+
+use crate::cli::Session;
+use crate::cli::confirm::confirm;
+use crate::cli::narrate::write;
+use crate::cli::output::{self, Answer};
+use crate::error::{Context, Error, ErrorKind, Result};
+use crate::gate;
+use crate::ops::prepare::DiffPage;
+use crate::ops::{ApplyOptions, Prepared, apply};
+use crate::plan::{Effect, GateStatus, Plan, Verdict};
+
+/// Flags of everything that may end in a commit.
+#[derive(Debug, Clone, clap::Args)]
+pub struct ApplyArgs {
+    /// Do not ask
+    #[arg(long)]
+    pub yes: bool,
+    /// Let a failed gate pass, and say why; the reason goes into the commit
+    #[arg(long = "override", value_name = "GATE=REASON", value_parser = parse_override)]
+    pub overrides: Vec<(String, String)>,
+    /// Fail where the table moved, also where the commits in between are elsewhere
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// Flags of every kind of plan.
+#[derive(Debug, Clone, clap::Args)]
+pub struct PlanArgs {
+    /// Write the plan to a file, for apply
+    #[arg(long, value_name = "PLAN.json")]
+    pub out: Option<PathBuf>,
+    /// Carry the plan out
+    #[arg(long)]
+    pub apply: bool,
+    /// Print rows of one effect: inserted, updated, deleted, unchanged, zombies
+    #[arg(long, value_name = "EFFECT", value_parser = parse_effect)]
+    pub rows: Option<Effect>,
+    /// Print so many of them at most
+    #[arg(long, value_name = "N", default_value_t = 20, requires = "rows")]
+    pub limit: usize,
+    #[command(flatten)]
+    pub end: ApplyArgs,
+}
+
+impl PlanArgs {
+    /// What can be refused before anything is read.
+    pub fn check(&self, session: &Session) -> Result<()> {
+        if self.apply { session.context.check_may_write() } else { Ok(()) }
+    }
+}
+
+fn parse_override(text: &str) -> std::result::Result<(String, String), String> {
+    let (gate, reason) = text.split_once('=').ok_or("write GATE=REASON")?;
+    let (gate, reason) = (gate.trim(), reason.trim());
+    if gate::find(gate).is_none() {
+        let names: Vec<&str> = gate::ALL.iter().map(|g| g.name()).collect();
+        return Err(format!("there is no gate '{gate}'; the gates are {}", names.join(", ")));
+    }
+    if reason.is_empty() {
+        return Err("the reason is empty".into());
+    }
+    Ok((gate.to_owned(), reason.to_owned()))
+}
+
+fn parse_effect(text: &str) -> std::result::Result<Effect, String> {
+    Effect::parse(text).ok_or_else(|| {
+        let names: Vec<&str> = Effect::ALL.iter().map(|e| e.name()).collect();
+        format!("an effect is one of {}", names.join(", "))
+    })
+}
+
+/// From a fresh plan: print it, or carry it out where `--apply` asks for that.
+pub async fn carry_on(session: &Session, prepared: Prepared, args: &PlanArgs) -> Result<Answer> {
+    let Prepared { mut plan, rows } = prepared;
+    override_gates(&mut plan, &args.end);
+    if let Some(file) = &args.out {
+        write_plan(&plan, file)?;
+    }
+    let sample = match (args.rows, &rows) {
+        (None, _) => None,
+        (Some(effect), Some(rows)) => Some((effect, rows.page(effect, 0, args.limit).await?)),
+        (Some(effect), None) => Some((effect, DiffPage::default())),
+    };
+    if args.apply && plan.verdict != Verdict::Blocked {
+        session.narrator.hush();
+        write(&human(&plan, sample.as_ref()));
+        session.narrator.go_on();
+        return finish(session, &plan, &args.end).await;
+    }
+    let answer = if session.json {
+        Answer::json(&to_json(&plan, sample.as_ref())?)?
+    } else {
+        Answer::text(human(&plan, sample.as_ref()))
+    };
+    Ok(answer.with_code(verdict_code(&plan)))
+}
+
+/// Confirms, applies and reports. Blocked plans do not come so far.
+pub async fn finish(session: &Session, plan: &Plan, args: &ApplyArgs) -> Result<Answer> {
+    session.context.check_may_write()?;
+    check_ready(plan)?;
+    if plan.verdict != Verdict::NoOp {
+        confirm(session, plan, args.yes).await?;
+    }
+    // A plan from a file carries the overrides that it was made with.
+    let stated = plan.gates.iter().filter_map(|g| Some((g.name.clone(), g.overridden.clone()?)));
+    let overrides: BTreeMap<String, String> = stated.chain(args.overrides.iter().cloned()).collect();
+    let options = ApplyOptions { overrides, strict: args.strict };
+    let report = apply(&session.context, plan, &options, &session.progress).await?;
+    let unverified = report.version_after.is_some() && !report.verified;
+    let code = if unverified { Error::new(ErrorKind::VerifyFailed, "").exit_code() } else { 0 };
+    let answer = if session.json { Answer::json(&report)? } else { Answer::text(output::report::render(&report)) };
+    Ok(answer.with_code(code))
+}
+
+pub fn override_gates(plan: &mut Plan, args: &ApplyArgs) {
+    for (name, reason) in &args.overrides {
+        let failed = plan.gates.iter_mut().filter(|g| g.name == *name && g.status == GateStatus::Fail);
+        failed.for_each(|gate| gate.overridden = Some(reason.clone()));
+    }
+    plan.settle();
+}
+
+/// # Errors
+/// `GateFailed` or `Refused` for a blocked plan, saying why.
+fn check_ready(plan: &Plan) -> Result<()> {
+    if plan.verdict != Verdict::Blocked {
+        return Ok(());
+    }
+    let blocking = plan.blocking();
+    if let Some(gate) = blocking.first() {
+        let names: Vec<&str> = blocking.iter().map(|g| g.name.as_str()).collect();
+        return Err(Error::new(ErrorKind::GateFailed, format!("{} failed: {}", names.join(", "), gate.message))
+            .hint(format!("Correct the source, or give a reason: --override {}=REASON.", gate.name)));
+    }
+    let refusal = plan.refusals.first();
+    let mut error = Error::new(ErrorKind::Refused, refusal.map_or("the plan is blocked", |r| r.message.as_str()));
+    error.hint = refusal.and_then(|r| r.hint.clone());
+    Err(error)
+}
+
+/// A failed gate exits with 3; a plan that is only refused exits with 5.
+fn verdict_code(plan: &Plan) -> u8 {
+    let kind = match plan.verdict {
+        Verdict::Ready | Verdict::NoOp => return 0,
+        Verdict::Blocked if !plan.blocking().is_empty() => ErrorKind::GateFailed,
+        Verdict::Blocked => ErrorKind::Refused,
+    };
+    Error::new(kind, "").exit_code()
+}
+
+fn human(plan: &Plan, sample: Option<&(Effect, DiffPage)>) -> String {
+    let rows = sample.map(|(effect, page)| output::plan::render_rows(page, effect.name())).unwrap_or_default();
+    output::plan::render(plan) + &rows
+}
+
+/// The contract's plan object, with the rows that were asked for beside it.
+fn to_json(plan: &Plan, sample: Option<&(Effect, DiffPage)>) -> Result<Json> {
+    let mut object = serde_json::to_value(plan).context(ErrorKind::Internal, || "cannot print the plan".into())?;
+    if let (Some((effect, page)), Some(map)) = (sample, object.as_object_mut()) {
+        let side = |values: &Option<Vec<crate::table::Value>>| -> Json {
+            values.as_ref().map_or(Json::Null, |list| list.iter().map(|v| v.to_json()).collect())
+        };
+        let rows: Vec<Json> = page
+            .rows
+            .iter()
+            .map(|row| {
+                let changed: Vec<&String> = row.changed.iter().filter_map(|i| page.columns.get(*i)).collect();
+                json!({"old": side(&row.old), "new": side(&row.new), "changed": changed, "last_version": row.last_version})
+            })
+            .collect();
+        let sample = json!({"effect": effect.name(), "columns": page.columns, "rows": rows, "total": page.total});
+        map.insert("effect_rows".into(), sample);
+    }
+    Ok(object)
+}
+
+fn write_plan(plan: &Plan, file: &Path) -> Result<()> {
+    let failed = || format!("cannot write the plan {}", file.display());
+    let text = serde_json::to_string_pretty(plan).context(ErrorKind::Internal, failed)?;
+    std::fs::write(file, text + "\n").context(ErrorKind::Storage, failed)
+}

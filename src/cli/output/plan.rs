@@ -1,0 +1,174 @@
+//! A plan for people.
+
+use serde_json::Value as Json;
+
+use super::table::Table;
+use super::{count, plural};
+use crate::ops::prepare::DiffPage;
+use crate::plan::{Plan, PlanPartition};
+use crate::table::Value;
+use crate::table::number::{bytes, grouped, grouped_text};
+use crate::table::value::escape_controls;
+
+/// More partitions are counted, not listed; `--json` has them all.
+const MAX_PARTITIONS: usize = 50;
+
+pub fn render(plan: &Plan) -> String {
+    let mut out = format!("{} {} at version {}\n", plan.operation, plan.table, plan.version);
+    if let Some(source) = &plan.source {
+        out += &format!("source   {} ({}, {})\n", source.uri, source.format, plural(source.files, "file"));
+    }
+    if !plan.key.is_empty() {
+        out += &format!("key      {}\n", plan.key.join(", "));
+    }
+    if let Some(slice) = &plan.slice {
+        out += &format!("slice    {slice}\n");
+    }
+    out = escape_lines(&out);
+    out += "\n";
+    out += &rows(plan);
+    out += &partitions(plan);
+    out += &format!(
+        "\nfiles    {} removed ({}), {} restored; {} rewritten unchanged\n",
+        grouped(plan.files.removed),
+        bytes(plan.files.removed_bytes),
+        grouped(plan.files.restored),
+        plural(plan.files.rows_rewritten_unchanged, "row"),
+    );
+    out += &said(plan);
+    out += &format!("\nverdict  {}\n", plan.verdict.as_str());
+    out
+}
+
+/// The totals, those that are 0 left out where they say nothing.
+fn rows(plan: &Plan) -> String {
+    let r = &plan.rows;
+    let mut table = Table::default().left("rows").right("");
+    let always = [
+        ("source", Some(r.source)),
+        ("slice before", Some(r.slice_before)),
+        ("slice after", Some(r.slice_after)),
+        ("inserted", Some(r.inserted)),
+        ("updated", r.updated),
+        ("unchanged", Some(r.unchanged)),
+        ("deleted", Some(r.deleted)),
+        ("zombies", Some(r.zombies)),
+    ];
+    let sometimes = [
+        ("kept", r.kept),
+        ("ignored", r.ignored),
+        ("moved", r.moved),
+        ("touched only in ignored columns", r.touched_only),
+        ("duplicate keys in the source", plan.keys.duplicates.source),
+        ("duplicate keys in the table", plan.keys.duplicates.target),
+        ("keys outside the slice", plan.keys.elsewhere.unwrap_or(0)),
+    ];
+    let sometimes = sometimes.into_iter().filter(|(_, n)| *n > 0).map(|(what, n)| (what, Some(n)));
+    for (what, n) in always.into_iter().chain(sometimes) {
+        table.push([what.to_owned(), count(n)]);
+    }
+    table.push(["table before".into(), count(r.table_before)]);
+    table.push(["table after".into(), count(r.table_after)]);
+    table.render()
+}
+
+fn partitions(plan: &Plan) -> String {
+    if plan.partitions.is_empty() {
+        return String::new();
+    }
+    let measures: Vec<&String> = plan.partitions[0].measures.keys().collect();
+    let mut table = Table::default().left("partition");
+    for head in ["before", "source", "after", "+ insert", "~ update", "= same", "- delete", "zombies"] {
+        table = table.right(head);
+    }
+    for measure in &measures {
+        table = table.right(&format!("{measure} before")).right(&format!("{measure} after"));
+    }
+    for p in plan.partitions.iter().take(MAX_PARTITIONS) {
+        let counts = [p.before, p.source, p.after, p.inserted].map(grouped);
+        let rest = [grouped(p.unchanged), grouped(p.deleted), grouped(p.zombies)];
+        let sums = measures.iter().flat_map(|m| [measure(p, m, "before"), measure(p, m, "after")]);
+        let cells = std::iter::once(p.label()).chain(counts).chain([count(p.updated)]).chain(rest).chain(sums);
+        table.push(cells);
+    }
+    let mut out = format!("\n{}", table.render());
+    if plan.partitions.len() > MAX_PARTITIONS {
+        out += &format!("… and {} more partitions (--json lists them)\n", plan.partitions.len() - MAX_PARTITIONS);
+    }
+    out
+}
+
+fn measure(p: &PlanPartition, name: &str, side: &str) -> String {
+    match p.measures.get(name).and_then(|m| m.get(side)) {
+        None | Some(Json::Null) => "?".into(),
+        Some(Json::String(text)) => grouped_text(text),
+        Some(other) => other.to_string(),
+    }
+}
+
+/// Gates, findings, refusals and advice.
+fn said(plan: &Plan) -> String {
+    let mut out = String::new();
+    if !plan.gates.is_empty() {
+        let mut table = Table::default().left("gate").left("status").left("message");
+        for gate in &plan.gates {
+            let message = match &gate.overridden {
+                Some(reason) => format!("{} (overridden: {reason})", gate.message),
+                None => gate.message.clone(),
+            };
+            table.push([gate.name.clone(), gate.status.as_str().to_owned(), message]);
+        }
+        out += &format!("\n{}", table.render());
+    }
+    let list = |title: &str, lines: &[String]| -> String {
+        lines.iter().map(|line| format!("{title}  {}\n", escape_controls(line))).collect()
+    };
+    let refusals: Vec<String> = plan
+        .refusals
+        .iter()
+        .map(|r| match &r.hint {
+            Some(hint) => format!("{} ({hint})", r.message),
+            None => r.message.clone(),
+        })
+        .collect();
+    let lists = [
+        list("changes", &plan.metadata_changes),
+        list("finding", &plan.findings),
+        list("refused", &refusals),
+        list("advice ", &plan.advice),
+    ]
+    .concat();
+    if !lists.is_empty() {
+        out += "\n";
+        out += &lists;
+    }
+    out
+}
+
+fn escape_lines(text: &str) -> String {
+    text.lines().map(|line| escape_controls(line) + "\n").collect()
+}
+
+/// Rows of one effect: for an update the old line, then the new one.
+pub fn render_rows(page: &DiffPage, effect: &str) -> String {
+    let mut table = Table::default().left("");
+    for column in &page.columns {
+        table = table.left(column);
+    }
+    for row in &page.rows {
+        let mut line = |mark: &str, values: &[Value]| {
+            table.push(std::iter::once(mark.to_owned()).chain(values.iter().map(Value::to_string)));
+        };
+        let (mark, _) = row.effect.mark();
+        match (&row.old, &row.new) {
+            (Some(old), Some(new)) if !row.changed.is_empty() => {
+                line("-", old);
+                line("+", new);
+            }
+            (_, Some(values)) | (Some(values), None) => line(mark, values),
+            (None, None) => {}
+        }
+    }
+    let shown = page.rows.len() as u64;
+    format!("\n{effect}: {} of {}\n{}", grouped(shown), plural(page.total, "row"), table.render())
+}

@@ -1,0 +1,318 @@
+//! Writing rows into one file per partition, with bounded memory.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use deltalake::arrow::array::{RecordBatch, UInt64Array};
+use deltalake::arrow::compute::{concat_batches, take_record_batch};
+use deltalake::logstore::object_store::path::Path;
+use deltalake::logstore::object_store::{Error as StoreError, ObjectStore, ObjectStoreExt};
+use uuid::Uuid;
+
+use super::hash;
+use crate::engine::Staged;
+use crate::error::{Context, ErrorKind, Result};
+use crate::lake::commit::StagedFile;
+use crate::lake::data::{DataWriter, OpenFile, TableLayout};
+use crate::lake::store::{sync_file, sync_folder};
+use crate::lake::{Snapshot, TableStore};
+use crate::table::{Field, PartitionTuple, Value};
+
+/// Rows are gathered up to this many bytes before they are split by partition,
+/// so that a thousand partitions do not make a million tiny batches.
+const GATHER_BYTES: usize = 64 << 20;
+/// Bytes of rows that wait for their partition's file; beyond, the largest goes out.
+const WAITING_BYTES: usize = 256 << 20;
+/// Files that are open at the same time.
+const OPEN_FILES: usize = 64;
+/// A file is closed at this size and the next one begun.
+const TARGET_FILE_BYTES: u64 = 256 << 20;
+const ROWS_PER_WRITE: usize = 8192;
+
+pub struct PartitionWriter {
+    store: TableStore,
+    objects: Arc<dyn ObjectStore>,
+    layout: Arc<TableLayout>,
+    files: DataWriter,
+    operation: Uuid,
+    seed: u64,
+    mapped: bool,
+    /// What the partition numbers of rows stand for.
+    tuples: Vec<PartitionTuple>,
+    gathered: Vec<(RecordBatch, Vec<u32>)>,
+    gathered_bytes: usize,
+    waiting: BTreeMap<u32, Waiting>,
+    waiting_bytes: usize,
+    open: BTreeMap<u32, Writing>,
+    tick: u64,
+    begun: u32,
+    paths: Vec<Path>,
+    staged: Staged,
+}
+
+#[derive(Default)]
+struct Waiting {
+    batches: Vec<RecordBatch>,
+    bytes: usize,
+}
+
+struct Writing {
+    file: OpenFile,
+    path: Path,
+    used: u64,
+}
+
+impl PartitionWriter {
+    pub fn new(
+        snapshot: &Snapshot,
+        layout: Arc<TableLayout>,
+        tuples: Vec<PartitionTuple>,
+        operation: Uuid,
+        seed: u64,
+    ) -> Self {
+        let metadata = snapshot.metadata();
+        let indexed = metadata.property("delta.dataSkippingNumIndexedCols").and_then(|n| n.parse().ok()).unwrap_or(32);
+        Self {
+            store: snapshot.store().clone(),
+            objects: snapshot.store().objects(),
+            files: DataWriter::new(Arc::clone(&layout), indexed),
+            mapped: metadata.column_mapping().is_some(),
+            staged: Staged { columns: vec![0; layout.schema.fields.len()], ..Staged::default() },
+            layout,
+            operation,
+            seed,
+            tuples,
+            gathered: Vec::new(),
+            gathered_bytes: 0,
+            waiting: BTreeMap::new(),
+            waiting_bytes: 0,
+            open: BTreeMap::new(),
+            tick: 0,
+            begun: 0,
+            paths: Vec::new(),
+        }
+    }
+
+    /// Takes rows of all columns; `numbers` says each row's partition.
+    ///
+    /// # Errors
+    /// `Storage`, `UnsupportedType`.
+    pub async fn write(&mut self, batch: RecordBatch, numbers: Vec<u32>) -> Result<()> {
+        self.count(&batch, &numbers)?;
+        self.gathered_bytes += batch.get_array_memory_size();
+        self.gathered.push((batch, numbers));
+        if self.gathered_bytes >= GATHER_BYTES {
+            self.split().await?;
+        }
+        Ok(())
+    }
+
+    /// What is really staged is counted here, from the rows themselves.
+    fn count(&mut self, batch: &RecordBatch, numbers: &[u32]) -> Result<()> {
+        let sets = hash::row_sets(batch, self.seed, &mut self.staged.columns)?;
+        for (mixed, number) in sets.into_iter().zip(numbers) {
+            self.staged.partitions.entry(self.tuples[*number as usize].clone()).or_default().add(mixed);
+        }
+        Ok(())
+    }
+
+    /// Hands the gathered rows to their partitions.
+    async fn split(&mut self) -> Result<()> {
+        let gathered = std::mem::take(&mut self.gathered);
+        self.gathered_bytes = 0;
+        let Some((first, _)) = gathered.first() else { return Ok(()) };
+        let schema = first.schema();
+        let numbers: Vec<u32> = gathered.iter().flat_map(|(_, numbers)| numbers.iter().copied()).collect();
+        let whole = concat_batches(&schema, gathered.iter().map(|(batch, _)| batch))
+            .context(ErrorKind::Internal, || "batches could not be joined".into())?;
+        drop(gathered);
+        let mut rows_of: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+        for (row, number) in numbers.into_iter().enumerate() {
+            rows_of.entry(number).or_default().push(row as u64);
+        }
+        for (number, rows) in rows_of {
+            let part = if rows.len() == whole.num_rows() {
+                whole.clone()
+            } else {
+                take_record_batch(&whole, &UInt64Array::from(rows))
+                    .context(ErrorKind::Internal, || "a batch could not be split".into())?
+            };
+            let bytes = part.get_array_memory_size();
+            let waiting = self.waiting.entry(number).or_default();
+            waiting.batches.push(part);
+            waiting.bytes += bytes;
+            self.waiting_bytes += bytes;
+        }
+        while self.waiting_bytes > WAITING_BYTES {
+            let Some(largest) = self.waiting.iter().max_by_key(|(_, w)| w.bytes).map(|(number, _)| *number) else {
+                break;
+            };
+            self.write_out(largest).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes a partition's waiting rows into its open file.
+    async fn write_out(&mut self, number: u32) -> Result<()> {
+        let Some(waiting) = self.waiting.remove(&number) else { return Ok(()) };
+        self.waiting_bytes -= waiting.bytes;
+        if !self.open.contains_key(&number) {
+            if self.open.len() >= OPEN_FILES {
+                let oldest = self.open.iter().min_by_key(|(_, w)| w.used).map(|(number, _)| *number);
+                if let Some(oldest) = oldest {
+                    self.close(oldest).await?;
+                }
+            }
+            let path = self.next_path(number)?;
+            let file = self.files.open(self.objects.clone(), path.clone())?;
+            self.paths.push(path.clone());
+            self.open.insert(number, Writing { file, path, used: 0 });
+        }
+        self.tick += 1;
+        let Some(writing) = self.open.get_mut(&number) else { return Ok(()) };
+        writing.used = self.tick;
+        for batch in waiting.batches {
+            for start in (0..batch.num_rows()).step_by(ROWS_PER_WRITE) {
+                writing.file.write(&batch.slice(start, ROWS_PER_WRITE.min(batch.num_rows() - start))).await?;
+            }
+        }
+        if writing.file.estimated_size() >= TARGET_FILE_BYTES {
+            self.close(number).await?;
+        }
+        Ok(())
+    }
+
+    async fn close(&mut self, number: u32) -> Result<()> {
+        let Some(writing) = self.open.remove(&number) else { return Ok(()) };
+        let stats = writing.file.close().await?;
+        let tuple = &self.tuples[number as usize];
+        let physical = self.fields().map(|f| f.physical_name().to_owned());
+        self.staged.files.push(StagedFile {
+            path: writing.path.as_ref().replace('%', "%25"),
+            partition_values: physical.zip(tuple.0.iter().cloned()).collect(),
+            size: stats.size,
+            modified: chrono::Utc::now().timestamp_millis(),
+            rows: stats.num_records,
+            stats: stats.stats_json,
+        });
+        Ok(())
+    }
+
+    fn fields(&self) -> impl Iterator<Item = &Field> {
+        self.layout.partition_indexes().iter().map(|i| &self.layout.schema.fields[*i])
+    }
+
+    /// `column=value/part-00000-<operation>.snappy.parquet`. Values are escaped
+    /// to plain ASCII letters, digits and `_.-`, so no value can name another
+    /// folder; a column-mapped table gets no value folders, as Spark does.
+    fn next_path(&mut self, number: u32) -> Result<Path> {
+        let mut text = String::new();
+        if !self.mapped {
+            for (field, value) in self.fields().zip(&self.tuples[number as usize].0) {
+                text.push_str(&format!("{}={}/", escape(&field.name), folder_value(value)));
+            }
+        }
+        text.push_str(&format!("part-{:05}-{}.snappy.parquet", self.begun, self.operation));
+        self.begun += 1;
+        Path::parse(&text).context(ErrorKind::Internal, || format!("a strange file name: {text}"))
+    }
+
+    /// Closes everything and makes it durable.
+    ///
+    /// # Errors
+    /// `Storage`; what was written is then removed.
+    pub async fn finish(mut self) -> Result<Staged> {
+        match self.close_all().await {
+            Ok(()) => Ok(std::mem::take(&mut self.staged)),
+            Err(error) => {
+                self.discard().await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn close_all(&mut self) -> Result<()> {
+        self.split().await?;
+        for number in self.waiting.keys().copied().collect::<Vec<_>>() {
+            self.write_out(number).await?;
+            self.close(number).await?;
+        }
+        for number in self.open.keys().copied().collect::<Vec<_>>() {
+            self.close(number).await?;
+        }
+        let Some(root) = self.store.local_root() else { return Ok(()) };
+        let mut folders = std::collections::BTreeSet::from([root.clone()]);
+        for path in &self.paths {
+            let file = root.join(path.as_ref());
+            sync_file(&file)
+                .context(ErrorKind::Storage, || format!("{} could not be flushed to the disk", file.display()))?;
+            folders.extend(file.ancestors().skip(1).take_while(|f| f.starts_with(&root)).map(ToOwned::to_owned));
+        }
+        for folder in folders {
+            sync_folder(&folder)
+                .context(ErrorKind::Storage, || format!("{} could not be flushed to the disk", folder.display()))?;
+        }
+        Ok(())
+    }
+
+    /// Removes what was written; a left-over keeps the operation's id in its name.
+    pub async fn discard(mut self) {
+        for (_, writing) in std::mem::take(&mut self.open) {
+            writing.file.abort().await;
+        }
+        remove_staged(&self.store, &self.paths).await;
+    }
+}
+
+/// Removes staged files that never came into the log, best effort: what stays
+/// is harmless and carries the operation's id.
+pub async fn remove_staged(store: &TableStore, paths: &[Path]) {
+    for path in paths {
+        match store.objects().delete(path).await {
+            Ok(()) | Err(StoreError::NotFound { .. }) => {}
+            Err(error) => tracing::warn!(%path, %error, "a staged file could not be removed"),
+        }
+    }
+}
+
+fn folder_value(value: &Value) -> String {
+    /// Folder names have a limit of 255 bytes.
+    const MAX: usize = 180;
+    match value.to_partition_text() {
+        None => "__HIVE_DEFAULT_PARTITION__".into(),
+        Some(text) => {
+            let escaped = escape(&text);
+            if escaped.len() > MAX {
+                format!("{}-{:016x}", &escaped[..MAX / 2], xxhash_rust::xxh3::xxh3_64(text.as_bytes()))
+            } else {
+                escaped
+            }
+        }
+    }
+}
+
+fn escape(text: &str) -> String {
+    text.bytes().fold(String::new(), |mut out, b| {
+        if b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.') {
+            out.push(char::from(b));
+        } else {
+            out.push_str(&format!("%{b:02X}"));
+        }
+        out
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_value_can_name_another_folder() {
+        for text in ["..", "a/b", "/etc", "a\\b", "\0", "é", "a b", "%2F"] {
+            let name = format!("g={}", folder_value(&Value::String(text.into())));
+            assert!(Path::parse(&name).is_ok_and(|p| p.parts().count() == 1), "{name}");
+        }
+        assert_eq!(folder_value(&Value::String("a%2Fb".into())), "a%252Fb");
+        assert!(folder_value(&Value::String("x".repeat(5000))).len() < 255);
+    }
+}

@@ -1,0 +1,247 @@
+//! What undo and restore share: a plan that exchanges whole files.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use futures::{StreamExt, TryStreamExt, stream};
+
+use super::browse::OpenTable;
+use super::prepare::{blank, slice_text, table_refusals};
+use crate::error::{Error, ErrorKind, Result};
+use crate::gate::{self, Evidence};
+use crate::lake::Snapshot;
+use crate::lake::data::{DataReader, TableLayout};
+use crate::lake::log::deletion_vectors::{readable, vector_path};
+use crate::plan::algebra::FileExchange;
+use crate::plan::{FileTotals, Layout, LayoutChange, Plan, PlanPartition, RowTotals, Spec, Written, arithmetic};
+use crate::progress::{Phase, Progress};
+use crate::table::file::FileId;
+use crate::table::{DataFile, Metadata, PartitionTuple, Value};
+
+/// Look-ups and footers that run at the same time.
+const CONCURRENT: usize = 32;
+
+/// Every file that would come back is looked for, with its deletion vector,
+/// before anything is written.
+///
+/// # Errors
+/// `MissingFiles` with the list, the partitions and the rows that are gone.
+pub async fn check_there(table: &OpenTable, files: &[DataFile], progress: &Progress) -> Result<()> {
+    progress.enter(Phase::Reading, files.len() as u64, 0);
+    let store = table.snapshot().store().clone();
+    let mut checks = stream::iter(files.to_vec())
+        .map(|file| {
+            let store = store.clone();
+            async move {
+                let mut gone = Vec::new();
+                let vector = vector_path(&file)?;
+                for path in [Some(file.path.clone()), vector].into_iter().flatten() {
+                    if !store.exists(&path).await? {
+                        gone.push(path);
+                    }
+                }
+                Ok::<_, Error>((file, gone))
+            }
+        })
+        .buffered(CONCURRENT);
+    let (mut gone, mut rows, mut partitions) = (Vec::new(), 0u64, BTreeSet::new());
+    while let Some((file, missing)) = checks.try_next().await? {
+        progress.check()?;
+        progress.advance(1, 0, 0);
+        if !missing.is_empty() {
+            rows += file.live_rows().unwrap_or(0);
+            partitions.insert(file.partition.label(&table.metadata().partition_columns));
+            gone.extend(missing);
+        }
+    }
+    if gone.is_empty() {
+        return Ok(());
+    }
+    const NAMED: usize = 20;
+    let more = gone.len().saturating_sub(NAMED);
+    let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let places: Vec<String> = partitions.into_iter().take(NAMED).collect();
+    Err(Error::new(
+        ErrorKind::MissingFiles,
+        format!(
+            "{} of {} files that would come back are gone ({} rows, in {}): {}{tail}",
+            gone.len(),
+            files.len(),
+            rows,
+            places.join(", "),
+            gone[..gone.len().min(NAMED)].join(", ")
+        ),
+    )
+    .hint("VACUUM removed them, or somebody did. Nothing was written; another version may still be whole."))
+}
+
+/// Builds the plan: per partition the rows that go and that come.
+///
+/// # Errors
+/// Whatever reading footers gives, where the log lacks `numRecords`.
+pub async fn plan(
+    table: &OpenTable,
+    spec: Spec,
+    removed: &[DataFile],
+    restored: &[DataFile],
+    metadata_changes: Vec<String>,
+    progress: &Progress,
+) -> Result<Plan> {
+    let mut plan = blank(table, spec);
+    plan.refusals = table_refusals(table, &plan.spec);
+    plan.metadata_changes = metadata_changes;
+    let live = table.files(progress).await?;
+    let touched: BTreeSet<&PartitionTuple> = removed.iter().chain(restored).map(|f| &f.partition).collect();
+    let concerned: Vec<DataFile> =
+        live.iter().filter(|f| touched.contains(&f.partition)).chain(restored).cloned().collect();
+    let rows = count_rows(table, concerned).await?;
+    let rows_of = |file: &DataFile| rows.get(&file.id()).copied().unwrap_or(0);
+    let mut by_partition: BTreeMap<&PartitionTuple, [u64; 5]> = touched.iter().map(|t| (*t, [0; 5])).collect();
+    let mut add = |file: &DataFile, at: usize, amount: u64| {
+        if let Some(counts) = by_partition.get_mut(&file.partition) {
+            counts[at] += amount;
+        }
+    };
+    for file in &live {
+        add(file, 0, rows_of(file));
+        add(file, 1, 1);
+        add(file, 2, file.size);
+    }
+    removed.iter().for_each(|file| add(file, 3, rows_of(file)));
+    restored.iter().for_each(|file| add(file, 4, rows_of(file)));
+    let columns = plan.partition_columns.clone();
+    plan.partitions = by_partition
+        .into_iter()
+        .map(|(tuple, [before, files_before, bytes_before, deleted, inserted])| PlanPartition {
+            values: tuple.to_json(&columns),
+            raw: tuple.0.iter().map(Value::to_partition_text).collect(),
+            before,
+            source: 0,
+            after: (before + inserted).saturating_sub(deleted),
+            inserted,
+            updated: None,
+            unchanged: 0,
+            deleted,
+            zombies: 0,
+            moved_in: 0,
+            moved_out: 0,
+            files_before,
+            bytes_before,
+            measures: Default::default(),
+            written: Written::default(),
+        })
+        .collect();
+    let total = |pick: fn(&PlanPartition) -> u64| plan.partitions.iter().map(pick).sum::<u64>();
+    let (inserted, deleted) = (total(|p| p.inserted), total(|p| p.deleted));
+    let table_before: Option<u64> = live.iter().map(|f| rows.get(&f.id()).copied().or_else(|| f.live_rows())).sum();
+    plan.rows = RowTotals {
+        slice_before: total(|p| p.before),
+        slice_after: total(|p| p.after),
+        table_before,
+        table_after: table_before.map(|rows| (rows + inserted).saturating_sub(deleted)),
+        inserted,
+        deleted,
+        ..RowTotals::default()
+    };
+    plan.slice = slice_text(&plan.partitions);
+    plan.files = FileTotals {
+        removed: removed.len() as u64,
+        removed_bytes: removed.iter().map(|f| f.size).sum(),
+        restored: restored.len() as u64,
+        rows_rewritten_unchanged: 0,
+    };
+    let gone: BTreeSet<FileId> = removed.iter().map(DataFile::id).collect();
+    let after: Vec<&DataFile> = live.iter().filter(|f| !gone.contains(&f.id())).chain(restored).collect();
+    let distinct =
+        |files: &mut dyn Iterator<Item = &DataFile>| files.map(|f| &f.partition).collect::<BTreeSet<_>>().len() as u64;
+    plan.layout = LayoutChange {
+        before: Layout { partitions: distinct(&mut live.iter()), files: Some(live.len() as u64) },
+        after: Layout { partitions: distinct(&mut after.iter().copied()), files: Some(after.len() as u64) },
+    };
+    plan.gates = gate::judge(&plan, &Evidence::default(), &table.settings.thresholds);
+    plan.settle();
+    let wrong = arithmetic::violations(&plan);
+    if !wrong.is_empty() {
+        return Err(Error::new(ErrorKind::Internal, format!("the plan's numbers do not add up: {}", wrong.join("; "))));
+    }
+    Ok(plan)
+}
+
+/// Live rows per file, from the log or else from the footer.
+async fn count_rows(table: &OpenTable, files: Vec<DataFile>) -> Result<HashMap<FileId, u64>> {
+    let layout = Arc::new(TableLayout::from_metadata(table.metadata())?);
+    let store = table.snapshot().store().clone();
+    stream::iter(files)
+        .map(|file| {
+            let (store, layout) = (store.clone(), layout.clone());
+            async move {
+                let rows = match file.live_rows() {
+                    Some(rows) => rows,
+                    None => DataReader::new(layout).row_count(&readable(&store, &file).await?).await?,
+                };
+                Ok::<_, Error>((file.id(), rows))
+            }
+        })
+        .buffer_unordered(CONCURRENT)
+        .try_collect()
+        .await
+}
+
+/// The exchange of a spec, in the files of the newest and of older snapshots.
+pub fn exchange(removed: &[DataFile], restored: &[DataFile]) -> FileExchange {
+    FileExchange {
+        remove: removed.iter().map(DataFile::id).collect(),
+        add: restored.iter().map(DataFile::id).collect(),
+    }
+}
+
+/// What differs between two metadata, in words.
+pub fn metadata_changes(now: &Metadata, then: &Metadata) -> Vec<String> {
+    let mut changes = Vec::new();
+    if now.partition_columns != then.partition_columns {
+        changes.push(format!(
+            "partition columns: {} → {}",
+            list(&now.partition_columns),
+            list(&then.partition_columns)
+        ));
+    }
+    for field in &now.schema.fields {
+        match then.schema.field(&field.name) {
+            None => changes.push(format!("column {} goes", field.name)),
+            Some(old) if old.data_type != field.data_type => {
+                changes.push(format!("column {}: {} → {}", field.name, field.data_type, old.data_type));
+            }
+            Some(old) if old != field => {
+                changes.push(format!("column {}: comment, NOT NULL or metadata goes back", field.name))
+            }
+            Some(_) => {}
+        }
+    }
+    for field in then.schema.fields.iter().filter(|f| now.schema.field(&f.name).is_none()) {
+        changes.push(format!("column {} ({}) comes back", field.name, field.data_type));
+    }
+    let keys: BTreeSet<&String> = now.configuration.iter().chain(&then.configuration).map(|(k, _)| k).collect();
+    for key in keys {
+        let (a, b) = (now.property(key), then.property(key));
+        if a != b {
+            let show = |v: Option<&str>| v.map_or_else(|| "not set".to_owned(), |v| format!("'{v}'"));
+            changes.push(format!("property {key}: {} → {}", show(a), show(b)));
+        }
+    }
+    if now.name != then.name || now.description != then.description {
+        changes.push("name or description goes back".into());
+    }
+    changes
+}
+
+fn list(columns: &[String]) -> String {
+    if columns.is_empty() { "none".into() } else { columns.join(", ") }
+}
+
+/// The live files of a snapshot by identity, with all that a re-add needs.
+///
+/// # Errors
+/// Whatever is wrong with the log.
+pub async fn by_id(snapshot: &Snapshot) -> Result<BTreeMap<FileId, DataFile>> {
+    Ok(snapshot.files(true).await?.into_iter().map(|file| (file.id(), file)).collect())
+}

@@ -1,0 +1,160 @@
+//! Whether commits that came in between leave a plan valid.
+
+use std::collections::{BTreeSet, HashSet};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::lake::Snapshot;
+use crate::lake::log::action::{FileParser, Line};
+use crate::lake::log::snapshot::read_commit;
+use crate::plan::{Change, Plan, Reach};
+use crate::table::file::FileId;
+use crate::table::schema::PrimitiveType;
+use crate::table::{Metadata, PartitionTuple};
+
+/// What a plan could see; another writer's commit may not touch it.
+pub struct Footprint {
+    parser: FileParser,
+    partition_columns: Vec<String>,
+    /// `None`: the plan saw every partition.
+    partitions: Option<HashSet<PartitionTuple>>,
+    /// Files that the plan removes; they must still be there.
+    removes: HashSet<FileId>,
+    plan: String,
+    version: u64,
+}
+
+impl Footprint {
+    /// # Errors
+    /// `BadPlan` for partition values that the table's types cannot hold.
+    pub fn of(plan: &Plan, metadata: &Metadata, removes: HashSet<FileId>) -> Result<Footprint> {
+        let partitions = match plan.spec.lower() {
+            Change::Files(_) if plan.operation == "restore" => None,
+            // An exchange of files sees only the files it names.
+            Change::Files(_) => Some(HashSet::new()),
+            Change::Rows(rule) => {
+                let pinned = metadata.partition_columns.iter().all(|c| plan.key.contains(c));
+                let pinned = pinned && !metadata.partition_columns.is_empty();
+                let whole = rule.reach == Reach::Key && !pinned;
+                if whole { None } else { Some(partitions(plan, metadata)?.into_iter().collect()) }
+            }
+        };
+        Ok(Footprint {
+            parser: FileParser::new(metadata, false),
+            partition_columns: metadata.partition_columns.clone(),
+            partitions,
+            removes,
+            plan: plan.operation.clone(),
+            version: plan.version,
+        })
+    }
+
+    /// Checks the commits after the plan's version, up to `newest`.
+    ///
+    /// # Errors
+    /// `StalePlan`, naming the commits and the partitions that they touched.
+    pub async fn check(&self, newest: &Snapshot) -> Result<Vec<u64>> {
+        let mut passed = Vec::new();
+        let mut conflicts = Vec::new();
+        for version in self.version + 1..=newest.version() {
+            let lines = read_commit(newest.store(), version).await?;
+            match self.conflict(&lines)? {
+                None => passed.push(version),
+                Some(why) => conflicts.push(format!("v{version} {why}")),
+            }
+        }
+        if conflicts.is_empty() {
+            return Ok(passed);
+        }
+        Err(Error::new(
+            ErrorKind::StalePlan,
+            format!(
+                "the {} was planned at version {}, the table is at version {}: {}",
+                self.plan,
+                self.version,
+                newest.version(),
+                conflicts.join("; ")
+            ),
+        )
+        .hint("Nothing was written. Make a new plan: its numbers will differ."))
+    }
+
+    fn conflict(&self, lines: &[Line]) -> Result<Option<String>> {
+        if lines.iter().any(|l| l.meta_data.is_some()) {
+            return Ok(Some("changed the table's metadata".into()));
+        }
+        if lines.iter().any(|l| l.protocol.is_some()) {
+            return Ok(Some("changed the protocol".into()));
+        }
+        let mut touched: BTreeSet<PartitionTuple> = BTreeSet::new();
+        let mut rows: i64 = 0;
+        let mut rows_known = true;
+        let mut unknown = false;
+        let mut took = 0;
+        for line in lines {
+            if let Some(add) = line.add.clone().filter(|a| a.data_change) {
+                let file = self.parser.file(add, None)?;
+                if self.sees(&file.partition) {
+                    match file.live_rows().and_then(|r| i64::try_from(r).ok()) {
+                        Some(more) => rows += more,
+                        None => rows_known = false,
+                    }
+                    touched.insert(file.partition);
+                }
+            }
+            if let Some(remove) = &line.remove {
+                if self.removes.contains(&remove.id()) {
+                    took += 1;
+                }
+                match &remove.partition_values {
+                    _ if !remove.data_change => {}
+                    Some(values) => {
+                        let tuple = self.parser.partition(&remove.path, values)?;
+                        if self.sees(&tuple) {
+                            rows_known = false;
+                            touched.insert(tuple);
+                        }
+                    }
+                    None => unknown |= self.partitions.as_ref().is_none_or(|p| !p.is_empty()),
+                }
+            }
+        }
+        if took > 0 {
+            return Ok(Some(format!("removed {took} of the files that the plan replaces{}", self.list(&touched))));
+        }
+        if !touched.is_empty() {
+            let change = if rows_known { format!(" ({rows:+} rows)") } else { String::new() };
+            return Ok(Some(format!("touched{}{change}", self.list(&touched))));
+        }
+        Ok(unknown.then(|| "removed files of unknown partitions".into()))
+    }
+
+    fn sees(&self, tuple: &PartitionTuple) -> bool {
+        self.partitions.as_ref().is_none_or(|p| p.contains(tuple))
+    }
+
+    fn list(&self, touched: &BTreeSet<PartitionTuple>) -> String {
+        const NAMED: usize = 5;
+        let named: Vec<String> = touched.iter().take(NAMED).map(|t| t.label(&self.partition_columns)).collect();
+        let more = touched.len().saturating_sub(NAMED);
+        let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
+        if named.is_empty() { String::new() } else { format!(" {}{tail}", named.join(", ")) }
+    }
+}
+
+/// The typed partitions of a plan.
+///
+/// # Errors
+/// `BadPlan`.
+pub fn partitions(plan: &Plan, metadata: &Metadata) -> Result<Vec<PartitionTuple>> {
+    let types: Vec<PrimitiveType> = metadata.partition_fields().iter().filter_map(|f| f.primitive().cloned()).collect();
+    let typed = plan.partitions.iter().map(|p| {
+        p.tuple(&types).ok_or_else(|| {
+            Error::new(
+                ErrorKind::BadPlan,
+                format!("the plan's partition {} does not fit the table's columns", p.label()),
+            )
+            .hint("The plan file was changed, or the table was; make a new plan.")
+        })
+    });
+    typed.collect()
+}
