@@ -1,7 +1,3 @@
-//! One binary for all integration tests, so that they are linked once.
-
-mod tui;
-//! One test binary: it links the engines once.
 //! One test binary: it links the engine once.
 
 mod architecture;
@@ -15,3 +11,4 @@ mod pty;
 mod restatement;
 mod shared_tables;
 mod support;
+mod tui;
