@@ -227,6 +227,7 @@ fn a_toast_is_gone_after_three_seconds() {
 fn a_hundred_thousand_partitions_scroll() {
     use partwise::table::Value;
     let mut driver = lake(SIZE, false);
+    driver.keys("G");
     driver.enter();
     driver.answer(|r| matches!(r, Request::Open { .. }), Answer::Opened(Box::new(data::info())));
     let rows = (0..100_000).map(|n| data::partition(Value::String(format!("{n:06}")), n, 1)).collect();

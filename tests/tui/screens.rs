@@ -25,6 +25,7 @@ pub fn lake(size: (u16, u16), read_only: bool) -> Driver {
 
 pub fn table(size: (u16, u16), read_only: bool) -> Driver {
     let mut driver = lake(size, read_only);
+    driver.keys("G");
     driver.enter();
     driver.answer(|r| matches!(r, Request::Open { .. }), Answer::Opened(Box::new(data::info())));
     driver
@@ -81,6 +82,7 @@ fn partitions_screen() {
 #[test]
 fn partitions_by_day_have_a_calendar_on_a_wide_screen() {
     let mut driver = lake(WIDE, false);
+    driver.keys("G");
     driver.enter();
     let mut info = data::info();
     info.metadata.partition_columns = vec!["dt".into()];
