@@ -143,6 +143,8 @@ pub struct Facts {
     pub can_undo: bool,
     /// There is something to search for with n and N.
     pub searched: bool,
+    /// The list takes a filter.
+    pub filterable: bool,
     /// The list can be sorted by its columns.
     pub sortable: bool,
 }

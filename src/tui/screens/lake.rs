@@ -28,11 +28,14 @@ pub struct LakeScreen {
     pub started: Clock,
 }
 
-pub const NAME: usize = 0;
-pub const ROWS: usize = 1;
-pub const SIZE: usize = 2;
-pub const PARTITIONS: usize = 3;
-pub const LAST: usize = 4;
+const NAME: usize = 0;
+const ROWS: usize = 1;
+const SIZE: usize = 2;
+const PARTITIONS: usize = 3;
+const LAST: usize = 4;
+
+/// The pane on the right appears from this width on.
+const WITH_PANE: u16 = 100;
 
 impl LakeScreen {
     pub fn new(targets: Vec<String>) -> Self {
@@ -50,6 +53,7 @@ impl LakeScreen {
         facts.on_row = self.selected().is_some();
         facts.table_known = self.selected().is_some_and(|t| t.facts.is_ok());
         facts.sortable = true;
+        facts.filterable = true;
     }
 
     /// Sorts and filters anew, and keeps the cursor on its table.
@@ -93,7 +97,7 @@ impl Rows for Table<'_> {
             Column::right("size"),
             Column::right("parts"),
             Column::right("last"),
-            Column::left(""),
+            Column::left("").limit(60),
         ]
     }
 
@@ -136,7 +140,7 @@ pub fn draw(buf: &mut Buffer, area: Rect, screen: &LakeScreen, core: &Core) {
     };
     paint::rule(buf, area, 0, &heading, &core.theme);
     let body = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
-    let side = if area.width >= 80 { (area.width * 2 / 5).min(44) } else { 0 };
+    let side = if area.width >= WITH_PANE { (area.width * 2 / 5).min(44) } else { 0 };
     let left = Rect { width: body.width - side, ..body };
     if screen.tables.is_empty() {
         let searching = !screen.jobs.is_empty();

@@ -107,6 +107,7 @@ impl TableScreen {
         facts.at_latest = self.at_latest;
         facts.table_known = self.info.value.is_some();
         facts.sortable = matches!(self.tab, Tab::Partitions | Tab::Files);
+        facts.filterable = matches!(self.tab, Tab::Partitions | Tab::Files | Tab::Rows | Tab::History);
         facts.on_row = match self.tab {
             Tab::Overview => false,
             Tab::Partitions => self.partitions.list.selected().is_some(),
@@ -125,15 +126,21 @@ impl TableScreen {
     }
 }
 
-/// The tabs, for the title line.
-pub fn tabs(screen: &TableScreen, narrow: bool) -> Vec<Piece> {
+/// The tabs for the title line, as long as `cells` allow.
+pub fn tabs(screen: &TableScreen, cells: usize) -> Vec<Piece> {
+    let full: usize = Tab::ALL.iter().map(|t| t.title().len()).sum();
+    let (between, short) = match cells {
+        n if n >= full + 15 => (" │ ", false),
+        n if n >= full + 10 => ("  ", false),
+        _ => (" ", true),
+    };
     let mut pieces = Vec::new();
     for (i, tab) in Tab::ALL.into_iter().enumerate() {
         if i > 0 {
-            pieces.push(piece(if narrow { " " } else { " │ " }, Role::Border));
+            pieces.push(piece(between, Role::Border));
         }
         let current = tab == screen.tab;
-        let title = if narrow && !current { tab.title().chars().take(4).collect() } else { tab.title().to_owned() };
+        let title = if short && !current { tab.title().chars().take(4).collect() } else { tab.title().to_owned() };
         pieces.push(piece(title, if current { Role::Accent } else { Role::Dim }));
     }
     pieces

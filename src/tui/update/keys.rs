@@ -38,7 +38,7 @@ pub(super) fn key(app: &mut App, event: KeyEvent) {
 /// Carries an action out, or says why it cannot be done now.
 pub(super) fn run(app: &mut App, action: &action::Action) {
     match action.disabled(&app.facts()) {
-        Some(why) => app.core.say(format!("{}: {why}", action.words)),
+        Some(why) => app.core.say(why),
         None => act(app, action.id),
     }
 }
