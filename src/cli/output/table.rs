@@ -33,10 +33,6 @@ impl Table {
         self.rows.push(cells.into_iter().map(|cell| escape_controls(&cell)).collect());
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
     pub fn render(&self) -> String {
         let heads: Vec<String> = self.heads.iter().map(|(head, _)| escape_controls(head)).collect();
         let lines: Vec<&Vec<String>> = std::iter::once(&heads).chain(&self.rows).collect();
