@@ -1,9 +1,16 @@
+//! One test binary: it links the engines once.
 //! One test binary: it links the engine once.
 
 mod architecture;
 mod cli;
 mod config_example;
+mod cases;
 mod demo;
 mod docs;
+mod model;
 mod predicate;
+mod property;
 mod pty;
+mod restatement;
+mod shared_tables;
+mod support;

@@ -67,7 +67,8 @@ fn decoded(path: &str) -> String {
 /// Rows of some files, streamed through DataFusion; a bare `count(*)` would be
 /// answered from the very statistics that are in question.
 async fn rows(table: &DeltaTable, files: &[&DataFile]) -> Result<u64> {
-    let reading = |e| crate::error::Error::new(ErrorKind::BadDataFile, "delta-rs could not read the new files").because(e);
+    let reading =
+        |e| crate::error::Error::new(ErrorKind::BadDataFile, "delta-rs could not read the new files").because(e);
     let paths: Vec<&str> = files.iter().map(|f| f.path.as_str()).collect();
     let context = create_session().into_inner();
     table

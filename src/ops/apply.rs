@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use serde::Serialize;
-use serde_json::{Map, Value as Json, json};
 use uuid::Uuid;
 
 use super::browse::{At, OpenTable};
 use super::context::Context;
+use super::entry::{Work, actions};
 use super::prepare::{classify, matching, table_refusals};
 use super::rebase::Footprint;
 use super::{exchange, verify};
@@ -49,14 +49,6 @@ pub struct ApplyReport {
     /// The command that takes it back.
     pub undo: Option<String>,
     pub undo_until: Option<String>,
-}
-
-/// What goes into the commit besides `commitInfo`.
-struct Work {
-    removed: Vec<DataFile>,
-    restored: Vec<DataFile>,
-    staged: Staged,
-    metadata: Option<Map<String, Json>>,
 }
 
 /// # Errors
@@ -310,92 +302,6 @@ fn check_strict(plan: &Plan, strict: bool, passed: &[u64]) -> Result<()> {
         ));
     }
     Ok(())
-}
-
-fn actions(plan: &Plan, work: &Work, read_version: u64, version: u64) -> Vec<Json> {
-    let now = chrono::Utc::now().timestamp_millis();
-    let mut actions = vec![json!({"commitInfo": commit_info(plan, work, read_version, version, now)})];
-    if let Some(metadata) = &work.metadata {
-        actions.push(json!({"metaData": metadata}));
-    }
-    actions.extend(work.removed.iter().map(|f| commit::remove(f, now)));
-    actions.extend(work.restored.iter().map(commit::add_again));
-    actions.extend(work.staged.files.iter().map(commit::add_staged));
-    actions
-}
-
-/// Spark's names for operation, parameters and metrics, so that its history
-/// reads right, and our own object with the id by which undo finds it.
-fn commit_info(plan: &Plan, work: &Work, read_version: u64, version: u64, now: i64) -> Json {
-    let (operation, parameters) = plan.spec.commit_words(&plan.partition_columns);
-    let parameters: Map<String, Json> = parameters.into_iter().map(|(k, v)| (k, json!(v))).collect();
-    let own = own_info(plan, version);
-    json!({
-        "timestamp": now,
-        "operation": operation,
-        "operationParameters": parameters,
-        "readVersion": read_version,
-        "isolationLevel": "Serializable",
-        "isBlindAppend": false,
-        "operationMetrics": metrics(plan, work),
-        "engineInfo": concat!("partwise/", env!("CARGO_PKG_VERSION")),
-        "txnId": plan.id,
-        "userMetadata": json!({"partwise": own}).to_string(),
-        "partwise": own,
-    })
-}
-
-fn own_info(plan: &Plan, version: u64) -> Json {
-    let overrides: Map<String, Json> =
-        plan.gates.iter().filter_map(|g| Some((g.name.clone(), json!(g.overridden.as_ref()?)))).collect();
-    let mut own = json!({
-        "id": plan.id,
-        "operation": plan.operation,
-        "plannedVersion": plan.version,
-        "version": version,
-        "slice": plan.slice,
-        "overrides": overrides,
-    });
-    if let crate::plan::Spec::Undo(undo) = &plan.spec {
-        own["undoes"] = json!(undo.undoes);
-    }
-    own
-}
-
-fn metrics(plan: &Plan, work: &Work) -> Json {
-    let files = &work.staged.files;
-    let bytes: u64 = files.iter().map(|f| f.size).sum();
-    let rows: u64 = files.iter().map(|f| f.rows).sum();
-    let removed_bytes: u64 = work.removed.iter().map(|f| f.size).sum();
-    let r = &plan.rows;
-    let pairs: Vec<(&str, u64)> = match &plan.spec {
-        crate::plan::Spec::Overwrite(_) => vec![
-            ("numFiles", files.len() as u64),
-            ("numOutputRows", rows),
-            ("numOutputBytes", bytes),
-            ("numRemovedFiles", work.removed.len() as u64),
-            ("numRemovedBytes", removed_bytes),
-        ],
-        crate::plan::Spec::Merge(_) => vec![
-            ("numSourceRows", r.source),
-            ("numTargetRowsInserted", r.inserted),
-            ("numTargetRowsUpdated", r.updated.unwrap_or(0) + r.unchanged),
-            ("numTargetRowsDeleted", r.deleted),
-            ("numTargetRowsCopied", plan.files.rows_rewritten_unchanged.saturating_sub(r.unchanged)),
-            ("numOutputRows", rows),
-            ("numTargetFilesAdded", files.len() as u64),
-            ("numTargetFilesRemoved", work.removed.len() as u64),
-            ("numTargetBytesAdded", bytes),
-            ("numTargetBytesRemoved", removed_bytes),
-        ],
-        crate::plan::Spec::Restore(_) | crate::plan::Spec::Undo(_) => vec![
-            ("numRestoredFiles", work.restored.len() as u64),
-            ("numRemovedFiles", work.removed.len() as u64),
-            ("restoredFilesSize", work.restored.iter().map(|f| f.size).sum()),
-            ("removedFilesSize", removed_bytes),
-        ],
-    };
-    Json::Object(pairs.into_iter().map(|(k, v)| (k.to_owned(), json!(v.to_string()))).collect())
 }
 
 /// Puts reasons on failed gates; an override must name a gate that failed.

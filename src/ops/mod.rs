@@ -9,6 +9,7 @@ pub mod compare;
 pub mod context;
 pub mod demo;
 pub mod discover;
+mod entry;
 mod exchange;
 pub mod prepare;
 mod rebase;

@@ -33,7 +33,8 @@ impl Footprint {
             Change::Files(_) => Some(HashSet::new()),
             Change::Rows(rule) => {
                 let pinned = metadata.partition_columns.iter().all(|c| plan.key.contains(c));
-                let whole = rule.reach == Reach::Key && !(pinned && !metadata.partition_columns.is_empty());
+                let pinned = pinned && !metadata.partition_columns.is_empty();
+                let whole = rule.reach == Reach::Key && !pinned;
                 if whole { None } else { Some(partitions(plan, metadata)?.into_iter().collect()) }
             }
         };

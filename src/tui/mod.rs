@@ -1,1 +1,82 @@
-//! Stub.
+//! The terminal UI: state + `update(Msg) -> Vec<Command>`, drawn purely.
+//!
+//! - [`app`], [`core`], [`msg`]: the state, and what goes in and out of it
+//! - [`update`]: the only place that changes the state
+//! - [`screens`], [`overlays`], [`widgets`], [`mod@draw`]: from the state to cells
+//! - `runtime`, `jobs`, `terminal`: the only places that wait or touch the outside
+
+pub mod app;
+pub mod core;
+pub mod draw;
+pub mod input;
+mod jobs;
+pub mod load;
+pub mod msg;
+pub mod overlays;
+mod runtime;
+pub mod screens;
+mod sources;
+mod terminal;
+pub mod text;
+pub mod theme;
+pub mod update;
+pub mod widgets;
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use crate::error::{Context as _, Error, ErrorKind, Result};
+use crate::ops::Context;
+
+/// How long jobs that only read may hold the exit up.
+const GRACE: Duration = Duration::from_millis(200);
+
+/// Runs the UI and gives back the process's exit code. A target is a folder
+/// with tables or a table; without any, the configured lakes, else the current
+/// folder.
+///
+/// # Errors
+/// `Usage` where stdout or stdin is no terminal, `BadConfig` for an unknown
+/// theme, `Storage` for a terminal that does not answer.
+pub fn run(context: Context, targets: Vec<String>) -> Result<u8> {
+    if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
+        return Err(Error::new(ErrorKind::Usage, "the terminal UI needs a terminal on stdin and stdout")
+            .hint("Use a subcommand, such as: partwise tables . --json"));
+    }
+    let depth = theme::Depth::from_environment(|name| std::env::var(name).ok());
+    // With NO_COLOR crossterm would send resets that wipe reversed rows; the
+    // theme has no colours then, so crossterm may always write styles.
+    crossterm::style::force_color_output(true);
+    let theme = theme::Theme::load(&context.config.theme, depth)?;
+    let mut app = app::App::new(resolved(&context, targets), theme, context.read_only, (0, 0));
+
+    let building = || "the runtime could not be started".to_owned();
+    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    let workers = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(cores.saturating_sub(1).max(1))
+        .thread_name("partwise-job")
+        .enable_all()
+        .build()
+        .context(ErrorKind::Internal, building)?;
+    let screen =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().context(ErrorKind::Internal, building)?;
+    terminal::install_panic_hook();
+    let result = screen.block_on(runtime::run(&mut app, context, workers.handle()));
+    workers.shutdown_timeout(GRACE);
+    result
+}
+
+/// The places to look at.
+fn resolved(context: &Context, targets: Vec<String>) -> Vec<String> {
+    if !targets.is_empty() {
+        return targets;
+    }
+    let lakes: Vec<String> = context
+        .config
+        .lakes
+        .keys()
+        .filter_map(|name| context.config.lake(name))
+        .map(|p| p.display().to_string())
+        .collect();
+    if lakes.is_empty() { vec![".".into()] } else { lakes }
+}

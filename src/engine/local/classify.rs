@@ -13,7 +13,7 @@ use crate::engine::{PartitionSummary, RowJob, RowSet, Summary};
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate::Evidence;
 use crate::gate::evidence::GroupFacts;
-use crate::plan::{Effect, Effects, KeyFacts, Pairing, Reach, TargetOnly};
+use crate::plan::{Effect, Effects, KeyFacts, Reach, TargetOnly};
 use crate::progress::{Phase, Progress};
 use crate::table::{DataFile, PartitionTuple};
 
@@ -149,7 +149,8 @@ async fn search_outside(
     if !bound {
         return Ok((Some(by_key), reached));
     }
-    let stripped = elsewhere::find(fetch, roles, &Search::by_stripped_key(roles), slice, outside, progress).await?;
+    let stripped =
+        elsewhere::find(fetch, roles, &Search::by_stripped_key(roles, rule.pairing), slice, outside, progress).await?;
     Ok((Some(stripped), reached))
 }
 
@@ -230,8 +231,9 @@ impl LocalClassified {
             groups: self.groups(slice),
             ..Evidence::default()
         };
-        let (source_duplicates, repeated) = duplicates(source, EXAMPLES);
-        let (target_duplicates, _) = duplicates(target, 0);
+        let null_safe = elsewhere::null_safe(self.fetch.job.rule.pairing);
+        let (source_duplicates, repeated) = duplicates(source, null_safe, EXAMPLES);
+        let (target_duplicates, _) = duplicates(target, null_safe, 0);
         evidence.duplicate_examples = self.key_texts(&repeated).await?;
         let elsewhere = found.map(|f| {
             evidence.elsewhere_examples = f.examples;
@@ -338,7 +340,7 @@ impl LocalClassified {
 
     /// Source rows whose key the rule finds in the reachable table.
     fn existing(&self) -> u64 {
-        let null_safe = !matches!(self.fetch.job.rule.pairing, Pairing::Join { null_safe: false });
+        let null_safe = elsewhere::null_safe(self.fetch.job.rule.pairing);
         let usable = |side: &Side, row: usize| null_safe || !side.null_key[row];
         let mut keys: HashIndex<()> = HashIndex::default();
         keys.extend((0..self.target.len()).filter(|t| usable(&self.target, *t)).map(|t| (self.target.key[t], ())));

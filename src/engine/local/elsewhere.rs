@@ -39,15 +39,14 @@ impl Search {
     /// For rows that the rule itself can reach: the whole key.
     pub fn by_key(roles: &Roles, pairing: Pairing) -> Search {
         let bound = (0..roles.partition.len()).filter(|i| roles.key.contains(&roles.partition[*i])).collect();
-        let null_safe = matches!(pairing, Pairing::Join { null_safe: true });
-        Search { columns: roles.key.clone(), null_safe, bound }
+        Search { columns: roles.key.clone(), null_safe: null_safe(pairing), bound }
     }
 
     /// For rows that a partition column in a MERGE's ON keeps from being
     /// found, so that they are doubled: the key without those columns.
-    pub fn by_stripped_key(roles: &Roles) -> Search {
+    pub fn by_stripped_key(roles: &Roles, pairing: Pairing) -> Search {
         let columns = roles.key.iter().copied().filter(|c| !roles.partition.contains(c)).collect();
-        Search { columns, null_safe: false, bound: Vec::new() }
+        Search { columns, null_safe: null_safe(pairing), bound: Vec::new() }
     }
 
     /// Nothing outside the slice can match: the key holds every partition column.
@@ -58,6 +57,11 @@ impl Search {
     fn bound_values(&self, tuple: &PartitionTuple) -> Vec<Value> {
         self.bound.iter().map(|i| tuple.0[*i].clone()).collect()
     }
+}
+
+/// Whether NULL equals NULL in a key: only SQL's plain join says no.
+pub fn null_safe(pairing: Pairing) -> bool {
+    !matches!(pairing, Pairing::Join { null_safe: false })
 }
 
 /// Scans key columns of the files outside the slice.

@@ -123,11 +123,12 @@ fn join(source: &Side, target: &Side, null_safe: bool) -> Pairs {
     pairs
 }
 
-/// Rows beyond the first of each key without NULLs, and some rows that repeat one.
-pub fn duplicates(side: &Side, examples: usize) -> (u64, Vec<usize>) {
+/// Rows beyond the first of each key, and some rows that repeat one. Keys with
+/// a NULL repeat only where NULL equals NULL.
+pub fn duplicates(side: &Side, null_safe: bool, examples: usize) -> (u64, Vec<usize>) {
     let mut seen: HashIndex<bool> = HashIndex::default();
     let (mut count, mut found) = (0, Vec::new());
-    for row in (0..side.len()).filter(|row| !side.null_key[*row]) {
+    for row in (0..side.len()).filter(|row| null_safe || !side.null_key[*row]) {
         match seen.get_mut(&side.key[row]) {
             None => {
                 seen.insert(side.key[row], false);
@@ -188,6 +189,6 @@ mod tests {
         let changed: Vec<_> = (0..200_000u32).map(|i| (7u128, u128::from(i) + 1_000_000, 0)).collect();
         let pairs = pair(&side(&rows), &side(&changed), Pairing::Multiset, true);
         assert!(pairs.source_of.iter().all(|s| *s != NONE));
-        assert_eq!(duplicates(&side(&rows), 3).0, 199_999);
+        assert_eq!(duplicates(&side(&rows), false, 3).0, 199_999);
     }
 }

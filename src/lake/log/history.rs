@@ -168,10 +168,10 @@ async fn mark_restorable(
     commits: &mut [Commit],
     usable_from: u64,
 ) -> Result<()> {
-    let all: BTreeSet<&String> = base.iter().chain(paths_of.iter().flat_map(|(_, added, _)| added)).collect();
-    let gone: HashMap<&String, bool> = stream::iter(all)
+    let all: BTreeSet<String> = base.iter().chain(paths_of.iter().flat_map(|(_, added, _)| added)).cloned().collect();
+    let gone: HashMap<String, bool> = stream::iter(all)
         .map(|path| async move {
-            match snapshot.store().exists(path).await {
+            match snapshot.store().exists(&path).await {
                 Ok(there) => Ok((path, !there)),
                 // A path on another store: it cannot be put back from here.
                 Err(e) if e.kind == ErrorKind::BadDataFile => Ok((path, true)),

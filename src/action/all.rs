@@ -1,0 +1,126 @@
+//! Every action, in the order of the help page.
+
+use crossterm::event::KeyCode;
+
+use super::{Action, Id, Key, Scope, ch, code, ctrl};
+
+const fn any(id: Id, words: &'static str, keys: &'static [Key]) -> Action {
+    Action::new(id, words, Scope::Any, keys)
+}
+
+const fn list(id: Id, words: &'static str, keys: &'static [Key]) -> Action {
+    Action::new(id, words, Scope::List, keys)
+}
+
+pub const ALL: &[Action] = &[
+    any(Id::Help, "Show the keys of this place", &[ch('?')]).hint(90, "help"),
+    any(Id::Palette, "Find a command by name", &[ch(':'), ctrl('p')]).hint(91, "commands"),
+    any(Id::Back, "Go back", &[code(KeyCode::Esc)]),
+    any(Id::Close, "Close this screen; quit from the first one", &[ch('q')]),
+    any(Id::Cancel, "Cancel the running job; quit where none runs", &[ctrl('c')])
+        .when(|f| f.committing.then_some("a commit is being written; it cannot be called back")),
+    any(Id::Suspend, "Suspend to the shell", &[ctrl('z')]),
+    any(Id::Theme, "Change the theme", &[ch('t')]),
+    any(Id::Activity, "Show jobs, messages and errors", &[ch('!')]),
+    any(Id::Refresh, "Read again", &[ch('r')]).hint(70, "refresh"),
+    list(Id::Up, "Up", &[ch('k'), code(KeyCode::Up)]),
+    list(Id::Down, "Down", &[ch('j'), code(KeyCode::Down)]),
+    list(Id::Top, "To the first row", &[ch('g'), code(KeyCode::Home)]),
+    list(Id::Bottom, "To the last row", &[ch('G'), code(KeyCode::End)]),
+    list(Id::HalfUp, "Half a page up", &[ctrl('u')]),
+    list(Id::HalfDown, "Half a page down", &[ctrl('d')]),
+    list(Id::PageUp, "A page up", &[code(KeyCode::PageUp), ctrl('b')]),
+    list(Id::PageDown, "A page down", &[code(KeyCode::PageDown), ctrl('f')]),
+    list(Id::Left, "To the column on the left", &[ch('h'), code(KeyCode::Left)]),
+    list(Id::Right, "To the column on the right", &[ch('l'), code(KeyCode::Right)]),
+    list(Id::ScrollLeft, "Scroll sideways to the left", &[ch('H')]),
+    list(Id::ScrollRight, "Scroll sideways to the right", &[ch('L')]),
+    list(Id::Narrower, "Make the column narrower", &[ch('<')]),
+    list(Id::Wider, "Make the column wider", &[ch('>')]),
+    list(Id::Filter, "Filter: a word, or a condition on columns", &[ch('/')]).hint(20, "filter"),
+    list(Id::NextMatch, "To the next match of the last filter", &[ch('n')])
+        .when(|f| (!f.searched).then_some("nothing was searched for yet; / filters")),
+    list(Id::PreviousMatch, "To the match before", &[ch('N')])
+        .when(|f| (!f.searched).then_some("nothing was searched for yet; / filters")),
+    list(Id::Sort, "Sort by this column; again turns the order", &[ch('s')])
+        .hint(25, "sort")
+        .when(|f| (!f.sortable).then_some("this list keeps the order in which it is read")),
+    list(Id::CopyCell, "Copy the cell", &[ch('y')]).when(|f| (!f.on_row).then_some("no row is selected")),
+    list(Id::CopyRow, "Copy the row", &[ch('Y')]).when(|f| (!f.on_row).then_some("no row is selected")),
+    Action::new(Id::Open, "Open the table", Scope::Lake, &[code(KeyCode::Enter)])
+        .hint(10, "open")
+        .when(|f| (!f.on_row).then_some("no table is selected")),
+    Action::new(Id::Compare, "Compare write strategies for a source", Scope::Lake, &[ch('c')])
+        .hint(30, "compare")
+        .when(|f| (!f.table_known).then_some("the table under the cursor is not read yet")),
+    Action::new(Id::NextPane, "To the next tab", Scope::Table, &[code(KeyCode::Tab)]).hint(15, "tabs"),
+    Action::new(Id::PreviousPane, "To the tab before", Scope::Table, &[code(KeyCode::BackTab)]),
+    Action::new(Id::Tab(0), "Tab: Overview", Scope::Table, &[ch('1')]),
+    Action::new(Id::Tab(1), "Tab: Partitions", Scope::Table, &[ch('2')]),
+    Action::new(Id::Tab(2), "Tab: Files", Scope::Table, &[ch('3')]),
+    Action::new(Id::Tab(3), "Tab: Rows", Scope::Table, &[ch('4')]),
+    Action::new(Id::Tab(4), "Tab: Schema", Scope::Table, &[ch('5')]),
+    Action::new(Id::Tab(5), "Tab: History", Scope::Table, &[ch('6')]),
+    Action::new(Id::Compare, "Compare write strategies for a source", Scope::Table, &[ch('c')])
+        .hint(30, "compare")
+        .when(|f| (!f.at_latest).then_some("an old version is shown; @ goes to the newest")),
+    Action::new(Id::ViewLatest, "Show the newest version", Scope::Table, &[ch('@')]),
+    Action::new(Id::UndoLast, "Undo the last operation of partwise", Scope::Table, &[ch('U')]).changes_table(),
+    Action::new(Id::Open, "Show the rows of the partition", Scope::Partitions, &[code(KeyCode::Enter)])
+        .hint(10, "rows")
+        .when(|f| (!f.on_row).then_some("no partition is selected")),
+    Action::new(Id::Mark, "Mark the row", Scope::Partitions, &[ch(' ')]).hint(12, "mark"),
+    Action::new(Id::MarkRange, "Mark from the last mark to here", Scope::Partitions, &[ch('v')]),
+    Action::new(Id::MarkAll, "Mark all, or none", Scope::Partitions, &[ch('a')]),
+    Action::new(Id::LogBars, "Bars in a logarithmic scale", Scope::Partitions, &[ch('b')]),
+    Action::new(Id::Open, "Show the table at this version", Scope::History, &[code(KeyCode::Enter)])
+        .hint(10, "view")
+        .when(|f| (!f.on_row).then_some("no version is selected")),
+    Action::new(Id::Restore, "Restore the table to this version", Scope::History, &[ch('R')])
+        .hint(12, "restore…")
+        .changes_table()
+        .when(|f| {
+            if !f.on_row {
+                Some("no version is selected")
+            } else if f.on_newest {
+                Some("the table is at this version already")
+            } else if f.gone {
+                Some("files or log entries of this version are gone")
+            } else {
+                None
+            }
+        }),
+    Action::new(Id::Strategy(0), "The first strategy", Scope::Compare, &[ch('1')]).hint(10, "1–3 strategy"),
+    Action::new(Id::Strategy(1), "The second strategy", Scope::Compare, &[ch('2')]),
+    Action::new(Id::Strategy(2), "The third strategy", Scope::Compare, &[ch('3')]),
+    Action::new(Id::Left, "The strategy on the left", Scope::Compare, &[ch('h'), code(KeyCode::Left)]),
+    Action::new(Id::Right, "The strategy on the right", Scope::Compare, &[ch('l'), code(KeyCode::Right)]),
+    Action::new(Id::NextEffect, "Rows of the next effect", Scope::Compare, &[ch(']')]).hint(12, "effect"),
+    Action::new(Id::PreviousEffect, "Rows of the effect before", Scope::Compare, &[ch('[')]),
+    Action::new(Id::Zombies, "Show the zombies", Scope::Compare, &[ch('z')]).hint(13, "zombies"),
+    Action::new(Id::NextPane, "Rows, gates, partitions", Scope::Compare, &[code(KeyCode::Tab)]).hint(14, "gates"),
+    Action::new(Id::PreviousPane, "Partitions, gates, rows", Scope::Compare, &[code(KeyCode::BackTab)]),
+    Action::new(Id::Gates, "Show the gates", Scope::Compare, &[]),
+    Action::new(Id::Compare, "Choose another source", Scope::Compare, &[ch('c')]).hint(40, "source"),
+    Action::new(Id::Apply, "Apply the strategy, after confirmation", Scope::Compare, &[ch('A')])
+        .hint(11, "apply…")
+        .changes_table()
+        .when(|f| {
+            if !f.has_plan {
+                Some("there is no plan yet")
+            } else if f.refused {
+                Some("this strategy is refused; the gates pane says why")
+            } else if f.no_op {
+                Some("the plan would change nothing")
+            } else {
+                None
+            }
+        }),
+    Action::new(Id::SavePlan, "Save the plan to a file", Scope::Compare, &[ch('w')])
+        .hint(41, "save plan")
+        .when(|f| (!f.has_plan).then_some("there is no plan yet")),
+    Action::new(Id::UndoThis, "Undo this operation", Scope::Apply, &[ch('u')])
+        .hint(10, "undo…")
+        .changes_table()
+        .when(|f| (!f.can_undo).then_some("nothing was committed that could be taken back")),
+];

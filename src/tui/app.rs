@@ -1,0 +1,101 @@
+//! The whole state of the screen: a stack of places and what lies over them.
+
+use super::core::Core;
+use super::load::Load;
+use super::msg::JobId;
+use super::overlays::Overlay;
+use super::screens::apply::ApplyScreen;
+use super::screens::compare::CompareScreen;
+use super::screens::form::FormScreen;
+use super::screens::lake::LakeScreen;
+use super::screens::table::TableScreen;
+use super::theme::Theme;
+use crate::action::{Facts, Scope};
+use crate::plan::Plan;
+
+/// A place that a person can be in.
+pub enum Screen {
+    Lake(LakeScreen),
+    Table(Box<TableScreen>),
+    Form(FormScreen),
+    Compare(Box<CompareScreen>),
+    Apply(Box<ApplyScreen>),
+}
+
+pub struct App {
+    pub core: Core,
+    /// The last is on top. Never empty.
+    pub screens: Vec<Screen>,
+    pub overlay: Option<Overlay>,
+    /// A plan (undo, restore) that is being made, for this table.
+    pub planning: Load<Plan>,
+    pub planning_for: Option<(String, String)>,
+    /// What was last filtered by, for n and N.
+    pub search: String,
+}
+
+impl App {
+    /// The state before anything was read. `targets` are tables or folders.
+    pub fn new(targets: Vec<String>, theme: Theme, read_only: bool, size: (u16, u16)) -> Self {
+        Self {
+            core: Core::new(theme, read_only, size),
+            screens: vec![Screen::Lake(LakeScreen::new(targets))],
+            overlay: None,
+            planning: Load::default(),
+            planning_for: None,
+            search: String::new(),
+        }
+    }
+
+    /// # Panics
+    /// Never: the first screen is not closed, it quits.
+    pub fn top(&self) -> &Screen {
+        self.screens.last().expect("the first screen stays")
+    }
+
+    pub fn scopes(&self) -> Vec<Scope> {
+        self.top().scopes()
+    }
+
+    pub fn facts(&self) -> Facts {
+        let mut facts = Facts {
+            read_only: self.core.read_only,
+            can_cancel: self.core.jobs.values().any(|j| j.foreground && !j.is_committing()),
+            committing: self.core.is_committing(),
+            searched: !self.search.is_empty(),
+            ..Facts::default()
+        };
+        match self.top() {
+            Screen::Lake(lake) => lake.facts(&mut facts),
+            Screen::Table(table) => table.facts(&mut facts),
+            Screen::Form(_) => {}
+            Screen::Compare(compare) => compare.facts(&mut facts),
+            Screen::Apply(apply) => apply.facts(&mut facts),
+        }
+        facts
+    }
+}
+
+impl Screen {
+    /// From the narrowest to the widest.
+    pub fn scopes(&self) -> Vec<Scope> {
+        match self {
+            Screen::Lake(_) => vec![Scope::Lake, Scope::List, Scope::Any],
+            Screen::Table(table) => vec![table.tab.scope(), Scope::Table, Scope::List, Scope::Any],
+            Screen::Form(_) => vec![Scope::Any],
+            Screen::Compare(_) => vec![Scope::Compare, Scope::List, Scope::Any],
+            Screen::Apply(_) => vec![Scope::Apply, Scope::Any],
+        }
+    }
+
+    /// Jobs that nobody waits for once the screen is closed.
+    pub fn jobs(&self) -> Vec<JobId> {
+        match self {
+            Screen::Lake(lake) => lake.jobs.clone(),
+            Screen::Table(table) => table.jobs(),
+            Screen::Form(form) => form.candidates.job().into_iter().collect(),
+            Screen::Compare(compare) => [compare.load.job(), compare.diff.job()].into_iter().flatten().collect(),
+            Screen::Apply(apply) => apply.load.job().into_iter().collect(),
+        }
+    }
+}

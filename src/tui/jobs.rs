@@ -1,0 +1,268 @@
+//! Background jobs: they run on a runtime of their own, call `ops`, and send
+//! answers through a bounded channel.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::msg::{Answer, Compared, Failure, JobId, Msg, Request, TableInfo, TableKey, apply_options, source_request};
+use super::sources;
+use crate::error::{Context as _, Error, ErrorKind, Result};
+use crate::ops::prepare::EffectRows;
+use crate::ops::{self, At, Context, OpenTable};
+use crate::plan::Plan;
+use crate::predicate::Predicate;
+use crate::progress::Progress;
+
+/// How often progress is told at most.
+const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+/// Open tables that are kept for the next question about them.
+const OPEN_TABLES: usize = 8;
+
+/// What jobs share.
+struct Shared {
+    context: Context,
+    tables: Mutex<VecDeque<(TableKey, OpenTable)>>,
+    /// Handles to the rows of the plans of the last comparison, by plan id.
+    rows: Mutex<HashMap<String, EffectRows>>,
+}
+
+/// The running jobs.
+pub struct Jobs {
+    handle: tokio::runtime::Handle,
+    shared: Arc<Shared>,
+    out: mpsc::Sender<Msg>,
+    running: HashMap<JobId, (Progress, JoinHandle<()>, bool)>,
+}
+
+impl Jobs {
+    pub fn new(handle: tokio::runtime::Handle, context: Context, out: mpsc::Sender<Msg>) -> Self {
+        let shared =
+            Arc::new(Shared { context, tables: Mutex::new(VecDeque::new()), rows: Mutex::new(HashMap::new()) });
+        Self { handle, shared, out, running: HashMap::new() }
+    }
+
+    pub fn start(&mut self, id: JobId, request: Request) {
+        self.running.retain(|_, (_, handle, _)| !handle.is_finished());
+        let progress = Progress::default();
+        let writes = matches!(request, Request::Apply { .. });
+        let (shared, out) = (Arc::clone(&self.shared), self.out.clone());
+        let task = self.handle.spawn(supervise(id, request, shared, progress.clone(), out));
+        self.running.insert(id, (progress, task, writes));
+    }
+
+    /// Asks a job to stop. A job that only reads is dropped as well, in case it
+    /// waits for storage; one that writes ends by itself and cleans up.
+    pub fn cancel(&mut self, id: JobId) {
+        if let Some((progress, ..)) = self.running.get(&id) {
+            progress.cancel();
+        }
+    }
+
+    /// Cancels everything and waits for jobs that write: they clean up, or
+    /// finish the commit that they are in.
+    pub async fn finish(mut self) {
+        for (progress, ..) in self.running.values() {
+            progress.cancel();
+        }
+        for (_, (_, task, writes)) in self.running.drain() {
+            if writes && let Err(error) = task.await {
+                tracing::error!("a write ended badly: {error}");
+            }
+        }
+    }
+}
+
+/// Runs one job, forwards its progress, and turns a panic into a failure.
+async fn supervise(id: JobId, request: Request, shared: Arc<Shared>, progress: Progress, out: mpsc::Sender<Msg>) {
+    let token = progress.token().clone();
+    let reads_only = !matches!(request, Request::Apply { .. });
+    let mut states = progress.subscribe();
+    let mut work = tokio::spawn(perform(id, request, shared, progress, out.clone()));
+    let answer = loop {
+        tokio::select! {
+            done = &mut work => break match done {
+                Ok(Ok(answer)) => answer,
+                Ok(Err(error)) => Answer::Failed(error.into()),
+                Err(error) if error.is_panic() => Answer::Failed(panicked(error.into_panic())),
+                Err(_) => Answer::Failed(cancelled()),
+            },
+            () = token.cancelled(), if reads_only => {
+                work.abort();
+                break Answer::Failed(cancelled());
+            }
+            Ok(()) = states.changed() => {
+                let state = *states.borrow_and_update();
+                if out.send(Msg::Job(id, Answer::Progress(state))).await.is_err() {
+                    return;
+                }
+                tokio::time::sleep(PROGRESS_EVERY).await;
+            }
+        }
+    };
+    // Nobody listens any more once the program quits.
+    if out.send(Msg::Job(id, answer)).await.is_err() {
+        tracing::debug!("job {} ended after the screen", id.0);
+    }
+}
+
+fn cancelled() -> Failure {
+    Failure { kind: ErrorKind::Cancelled, message: "cancelled; nothing was written to the table".into(), hint: None }
+}
+
+fn panicked(payload: Box<dyn std::any::Any + Send>) -> Failure {
+    let text = payload
+        .downcast_ref::<&str>()
+        .map(ToString::to_string)
+        .or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".into());
+    Failure {
+        kind: ErrorKind::Internal,
+        message: format!("the job stopped by a defect of partwise: {text}"),
+        hint: Some("The log in the state folder has the details; please report it.".into()),
+    }
+}
+
+async fn perform(
+    id: JobId,
+    request: Request,
+    shared: Arc<Shared>,
+    progress: Progress,
+    out: mpsc::Sender<Msg>,
+) -> Result<Answer> {
+    let context = &shared.context;
+    Ok(match request {
+        Request::Target(target) => match OpenTable::open(context, &target, At::Latest).await {
+            Ok(table) => Answer::Opened(Box::new(shared.keep(table))),
+            Err(error) if error.kind == ErrorKind::NotATable => discover(id, context, &target, &out).await?,
+            Err(error) => return Err(error),
+        },
+        Request::Discover(root) => discover(id, context, &root, &out).await?,
+        Request::Open { reference, at } => {
+            let table = OpenTable::open(context, &reference, at).await?;
+            Answer::Opened(Box::new(shared.keep(table)))
+        }
+        Request::Partitions(key) => {
+            let table = shared.table(&key).await?;
+            let mut on_batch = |rows| {
+                // A full channel means that the screen has not drawn the last
+                // batch yet: this one would only be replaced by the next.
+                if let Err(error) = out.try_send(Msg::Job(id, Answer::Partitions { rows, complete: false })) {
+                    tracing::trace!("a batch of partitions was left out: {error}");
+                }
+            };
+            let rows = table.partitions(false, &progress, &mut on_batch).await?;
+            Answer::Partitions { rows, complete: true }
+        }
+        Request::Files(key) => Answer::Files(shared.table(&key).await?.files(&progress).await?),
+        Request::Rows { table, filter, offset, limit } => {
+            let filter = filter.as_deref().map(Predicate::parse).transpose()?;
+            let page = shared.table(&table).await?.rows(filter.as_ref(), &[], offset, limit, &progress).await?;
+            Answer::Rows { page, offset }
+        }
+        Request::History { table, filter, check_files } => {
+            let filter = filter.as_deref().map(Predicate::parse).transpose()?;
+            let commits = shared.table(&table).await?.history(filter.as_ref(), check_files, &progress).await?;
+            Answer::History { commits, checked: check_files }
+        }
+        Request::Candidates { location, typed } => {
+            let found = tokio::task::spawn_blocking(move || sources::candidates(&location, &typed)).await;
+            Answer::Candidates(found.context(ErrorKind::Internal, || "the search for sources stopped".into())?)
+        }
+        Request::Compare { location, source, key, ignore } => {
+            let table = OpenTable::open(context, &location, At::Latest).await?;
+            let comparison = ops::compare(context, &table, &source_request(source, key, ignore), &progress).await?;
+            let compared = Compared::from(&comparison);
+            let handles = comparison.strategies.into_iter().filter_map(|(_, p)| Some((p.plan.id, p.rows?)));
+            *lock(&shared.rows) = handles.collect();
+            Answer::Compared(Box::new(compared))
+        }
+        Request::Diff { plan, effect, offset, limit } => {
+            let rows = lock(&shared.rows).get(&plan).cloned().ok_or_else(|| {
+                Error::new(ErrorKind::Refused, "the rows of this plan are not at hand")
+                    .hint("r compares again; a refused plan has no rows.")
+            })?;
+            Answer::Diff { page: rows.page(effect, offset, limit).await?, offset }
+        }
+        Request::PlanRestore { location, to } => {
+            let table = OpenTable::open(context, &location, At::Latest).await?;
+            let plan = ops::prepare_restore(context, &table, At::Version(to), &progress).await?;
+            Answer::Planned(Box::new(plan))
+        }
+        Request::PlanUndo { location, operation } => {
+            let table = OpenTable::open(context, &location, At::Latest).await?;
+            let plan = ops::prepare_undo(context, &table, operation.as_deref(), &progress).await?;
+            Answer::Planned(Box::new(plan))
+        }
+        Request::Apply { plan, overrides } => {
+            let report = ops::apply(context, &plan, &apply_options(overrides), &progress).await?;
+            Answer::Applied(Box::new(report))
+        }
+        Request::SavePlan { plan, path } => Answer::Saved(save(&plan, Path::new(&path)).await?),
+    })
+}
+
+async fn discover(id: JobId, context: &Context, root: &str, out: &mpsc::Sender<Msg>) -> Result<Answer> {
+    let (found, mut tables) = mpsc::channel(64);
+    let forward = async {
+        while let Some(summary) = tables.recv().await {
+            if out.send(Msg::Job(id, Answer::Table(Box::new(summary)))).await.is_err() {
+                break;
+            }
+        }
+    };
+    let (result, ()) = tokio::join!(ops::find_tables(context, root, found), forward);
+    result.map(|()| Answer::TablesDone)
+}
+
+/// Writes a plan beside the place where partwise was started; never over a file.
+async fn save(plan: &Plan, path: &Path) -> Result<String> {
+    let text = serde_json::to_string_pretty(plan)
+        .context(ErrorKind::Internal, || "the plan could not be written as JSON".into())?;
+    let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+    let full = here.join(path);
+    let file = full.clone();
+    let written = tokio::task::spawn_blocking(move || {
+        use std::io::Write;
+        let mut out = std::fs::File::create_new(&file)?;
+        out.write_all(text.as_bytes())?;
+        out.write_all(b"\n")?;
+        out.sync_all()
+    });
+    written
+        .await
+        .context(ErrorKind::Internal, || "saving the plan stopped".into())?
+        .context(ErrorKind::Storage, || format!("the plan could not be saved to {}", full.display()))?;
+    Ok(full.display().to_string())
+}
+
+impl Shared {
+    /// Keeps an open table for later questions and gives back what screens show of it.
+    fn keep(&self, table: OpenTable) -> TableInfo {
+        let info = TableInfo::from(&table);
+        let mut tables = lock(&self.tables);
+        tables.retain(|(key, _)| *key != info.key());
+        if tables.len() == OPEN_TABLES {
+            tables.pop_front();
+        }
+        tables.push_back((info.key(), table));
+        info
+    }
+
+    async fn table(&self, key: &TableKey) -> Result<OpenTable> {
+        let kept = lock(&self.tables).iter().find(|(k, _)| k == key).map(|(_, table)| table.clone());
+        match kept {
+            Some(table) => Ok(table),
+            None => OpenTable::open(&self.context, &key.location, At::Version(key.version)).await,
+        }
+    }
+}
+
+/// The data behind a lock stays whole when a job panics: each change is one assignment.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

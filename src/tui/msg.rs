@@ -1,0 +1,268 @@
+//! What goes into `update` and what comes out of it: plain data on both sides.
+
+use std::time::Duration;
+
+use crossterm::event::KeyEvent;
+
+use crate::error::{Error, ErrorKind};
+use crate::ops::context::TableSettings;
+use crate::ops::prepare::DiffPage;
+use crate::ops::{ApplyOptions, ApplyReport, At, Comparison, OpenTable, RowPage, SourceRequest, TableSummary};
+use crate::plan::advice::Delivery;
+use crate::plan::{Effect, Plan};
+use crate::progress::ProgressState;
+use crate::table::{Commit, DataFile, Metadata, PartitionStats, Protocol};
+
+/// The time that the state knows of; it only moves by messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Clock {
+    /// Since the program started; never goes back.
+    pub running: Duration,
+    /// milliseconds since the epoch, for "2 h ago"
+    pub wall_ms: i64,
+}
+
+/// Something that happened.
+#[derive(Debug)]
+pub enum Msg {
+    /// Before the first frame: start the first jobs.
+    Start,
+    Key(KeyEvent),
+    /// Pasted text (bracketed paste).
+    Paste(String),
+    /// The mouse wheel: rows down, negative for up.
+    Wheel(i32),
+    Resize(u16, u16),
+    Tick(Clock),
+    Job(JobId, Answer),
+    /// SIGTERM, SIGHUP: leave now, with this exit code.
+    Terminate(u8),
+    /// What the runtime itself could not do (clipboard, terminal).
+    Trouble(Failure),
+}
+
+/// Numbers every request. A screen remembers the id that it waits for, so an
+/// answer to an older question is known as stale and dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct JobId(pub u64);
+
+/// Something to be done outside of the state.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    Run(JobId, Request),
+    Cancel(JobId),
+    /// To the clipboard, by OSC 52.
+    Copy(String),
+    Suspend,
+    Quit(u8),
+}
+
+/// A table pinned at a version: what opens it, and which version.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TableKey {
+    pub location: String,
+    pub version: u64,
+}
+
+/// The work of one background job.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Request {
+    /// Opens the target as a table, else lists the tables below it.
+    Target(String),
+    /// Lists the tables below a root.
+    Discover(String),
+    Open {
+        reference: String,
+        at: At,
+    },
+    Partitions(TableKey),
+    Files(TableKey),
+    Rows {
+        table: TableKey,
+        filter: Option<String>,
+        offset: u64,
+        limit: usize,
+    },
+    History {
+        table: TableKey,
+        filter: Option<String>,
+        check_files: bool,
+    },
+    /// Sources that could be meant by what was typed so far.
+    Candidates {
+        location: String,
+        typed: String,
+    },
+    Compare {
+        location: String,
+        source: String,
+        key: Vec<String>,
+        ignore: Vec<String>,
+    },
+    Diff {
+        plan: String,
+        effect: Effect,
+        offset: u64,
+        limit: usize,
+    },
+    PlanRestore {
+        location: String,
+        to: u64,
+    },
+    PlanUndo {
+        location: String,
+        operation: Option<String>,
+    },
+    Apply {
+        plan: Box<Plan>,
+        overrides: Vec<(String, String)>,
+    },
+    SavePlan {
+        plan: Box<Plan>,
+        path: String,
+    },
+}
+
+/// What a job sends back. `Tables`, `Partitions` with `complete: false` and
+/// `Progress` may come more than once; every other answer ends the job.
+#[derive(Debug)]
+pub enum Answer {
+    Table(Box<TableSummary>),
+    TablesDone,
+    Opened(Box<TableInfo>),
+    Partitions { rows: Vec<PartitionStats>, complete: bool },
+    Files(Vec<DataFile>),
+    Rows { page: RowPage, offset: u64 },
+    History { commits: Vec<Commit>, checked: bool },
+    Candidates(Vec<String>),
+    Compared(Box<Compared>),
+    Diff { page: DiffPage, offset: u64 },
+    Planned(Box<Plan>),
+    Applied(Box<ApplyReport>),
+    Saved(String),
+    Progress(ProgressState),
+    Failed(Failure),
+}
+
+impl Answer {
+    /// Whether the job goes on after this answer.
+    pub fn is_partial(&self) -> bool {
+        matches!(self, Answer::Table(_) | Answer::Partitions { complete: false, .. } | Answer::Progress(_))
+    }
+}
+
+/// An error, as screens keep it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    pub kind: ErrorKind,
+    pub message: String,
+    pub hint: Option<String>,
+}
+
+impl From<&Error> for Failure {
+    fn from(error: &Error) -> Self {
+        Self { kind: error.kind, message: error.full_message(), hint: error.hint.clone() }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::from(&error)
+    }
+}
+
+/// What the screens need of an open table, as plain data.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TableInfo {
+    pub name: String,
+    pub location: String,
+    pub version: u64,
+    pub metadata: Metadata,
+    pub protocol: Protocol,
+    /// milliseconds since the epoch
+    pub committed_at: i64,
+    pub settings: TableSettings,
+}
+
+impl TableInfo {
+    pub fn key(&self) -> TableKey {
+        TableKey { location: self.location.clone(), version: self.version }
+    }
+}
+
+impl From<&OpenTable> for TableInfo {
+    fn from(table: &OpenTable) -> Self {
+        Self {
+            name: table.name.clone(),
+            location: table.location.clone(),
+            version: table.version(),
+            metadata: table.metadata().clone(),
+            protocol: table.protocol().clone(),
+            committed_at: table.committed_at(),
+            settings: table.settings.clone(),
+        }
+    }
+}
+
+/// A comparison's plans without the handles to their rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Compared {
+    pub plans: Vec<Plan>,
+    /// An index into `plans`.
+    pub recommended: Option<usize>,
+    pub because: String,
+    pub delivery: Delivery,
+}
+
+impl From<&Comparison> for Compared {
+    fn from(comparison: &Comparison) -> Self {
+        Self {
+            plans: comparison.strategies.iter().map(|(_, prepared)| prepared.plan.clone()).collect(),
+            recommended: comparison.recommended,
+            because: comparison.because.clone(),
+            delivery: comparison.delivery.clone(),
+        }
+    }
+}
+
+impl Request {
+    /// What the job is called in the job list, and while it is waited for.
+    pub fn words(&self) -> &'static str {
+        match self {
+            Request::Target(_) | Request::Discover(_) => "looking for tables",
+            Request::Open { .. } => "opening the table",
+            Request::Partitions(_) => "reading partitions",
+            Request::Files(_) => "reading files",
+            Request::Rows { .. } => "reading rows",
+            Request::History { check_files: false, .. } => "reading the history",
+            Request::History { .. } => "looking for the files of old versions",
+            Request::Candidates { .. } => "looking for sources",
+            Request::Compare { .. } => "comparing strategies",
+            Request::Diff { .. } => "reading rows of the plan",
+            Request::PlanRestore { .. } => "planning the restore",
+            Request::PlanUndo { .. } => "planning the undo",
+            Request::Apply { .. } => "applying",
+            Request::SavePlan { .. } => "saving the plan",
+        }
+    }
+
+    /// Whether the person asked for it and may want to cancel it.
+    pub fn is_foreground(&self) -> bool {
+        matches!(
+            self,
+            Request::Compare { .. }
+                | Request::PlanRestore { .. }
+                | Request::PlanUndo { .. }
+                | Request::Apply { .. }
+                | Request::Rows { .. }
+        )
+    }
+}
+
+pub(super) fn apply_options(overrides: Vec<(String, String)>) -> ApplyOptions {
+    ApplyOptions { overrides: overrides.into_iter().collect(), strict: false }
+}
+
+pub(super) fn source_request(source: String, key: Vec<String>, ignore: Vec<String>) -> SourceRequest {
+    SourceRequest { source, key, ignore }
+}

@@ -1,0 +1,30 @@
+//! What lies over a screen and takes its keys.
+
+pub mod activity;
+pub mod confirm;
+pub mod filter;
+pub mod help;
+pub mod palette;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::app::App;
+
+pub enum Overlay {
+    Help(help::Help),
+    Palette(palette::Palette),
+    Filter(filter::Filter),
+    Confirm(Box<confirm::Confirm>),
+    Activity(activity::Activity),
+}
+
+pub fn draw(buf: &mut Buffer, area: Rect, overlay: &Overlay, app: &App) {
+    match overlay {
+        Overlay::Help(help) => help::draw(buf, area, help, app),
+        Overlay::Palette(palette) => palette::draw(buf, area, palette, app),
+        Overlay::Filter(filter) => filter::draw(buf, area, filter, &app.core),
+        Overlay::Confirm(confirm) => confirm::draw(buf, area, confirm, &app.core),
+        Overlay::Activity(activity) => activity::draw(buf, area, activity, &app.core),
+    }
+}

@@ -1,0 +1,61 @@
+//! The list that the keys of a screen move in.
+
+use super::compare::Pane;
+use super::table::Tab;
+use super::{compare_rows, files, history, lake, partitions, rows, schema};
+use crate::tui::app::Screen;
+use crate::tui::core::Core;
+use crate::tui::widgets::grid::{GridState, Rows};
+
+/// What the list shows, if the screen has one.
+pub fn rows<'a>(screen: &'a Screen, core: &Core) -> Option<Box<dyn Rows + 'a>> {
+    Some(match screen {
+        Screen::Lake(lake) => Box::new(lake::rows(lake, core)),
+        Screen::Table(table) => {
+            let info = table.info.value.as_ref()?;
+            match table.tab {
+                Tab::Overview => return None,
+                Tab::Partitions => Box::new(partitions::rows(&table.partitions, info, core)),
+                Tab::Files => Box::new(files::rows(&table.files, info)),
+                Tab::Rows => Box::new(rows::rows(&table.rows)),
+                Tab::Schema => Box::new(schema::rows(info)),
+                Tab::History => Box::new(history::rows(&table.history, info)),
+            }
+        }
+        Screen::Compare(compare) => match compare.pane {
+            Pane::Rows => Box::new(compare_rows::DiffRows::new(compare)),
+            Pane::Gates => return None,
+            Pane::Partitions => Box::new(compare_rows::PlanPartitions(compare.plan())),
+        },
+        Screen::Form(_) | Screen::Apply(_) => return None,
+    })
+}
+
+/// Where a person is in it.
+pub fn grid(screen: &mut Screen) -> Option<&mut GridState> {
+    Some(match screen {
+        Screen::Lake(lake) => &mut lake.list.grid,
+        Screen::Table(table) => match table.tab {
+            Tab::Overview => return None,
+            Tab::Partitions => &mut table.partitions.list.grid,
+            Tab::Files => &mut table.files.list.grid,
+            Tab::Rows => &mut table.rows.grid,
+            Tab::Schema => &mut table.schema.grid,
+            Tab::History => &mut table.history.grid,
+        },
+        Screen::Compare(compare) => match compare.pane {
+            Pane::Rows => &mut compare.rows_grid,
+            Pane::Gates => return None,
+            Pane::Partitions => &mut compare.partitions_grid,
+        },
+        Screen::Form(_) | Screen::Apply(_) => return None,
+    })
+}
+
+/// Rows of it that fit on the screen.
+pub fn height(screen: &Screen, core: &Core) -> usize {
+    match screen {
+        Screen::Compare(compare) => compare.list_height(core),
+        _ => core.list_height(),
+    }
+}

@@ -1,0 +1,17 @@
+//! One file a place: what it knows, and how it is drawn. What keys and answers
+//! do to it is in `update`.
+
+pub mod apply;
+pub mod compare;
+pub mod compare_rows;
+pub mod current;
+pub mod effects;
+pub mod files;
+pub mod form;
+pub mod history;
+pub mod lake;
+pub mod overview;
+pub mod partitions;
+pub mod rows;
+pub mod schema;
+pub mod table;

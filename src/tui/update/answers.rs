@@ -1,0 +1,254 @@
+//! What background jobs send back. An answer that no place waits for is stale
+//! and dropped.
+
+use std::collections::HashSet;
+
+use super::{compare, table};
+use crate::action::Id;
+use crate::error::ErrorKind;
+use crate::tui::app::{App, Screen};
+use crate::tui::core::Core;
+use crate::tui::load::Load;
+use crate::tui::msg::{Answer, Failure, JobId};
+use crate::tui::overlays::Overlay;
+use crate::tui::overlays::confirm::Confirm;
+use crate::tui::screens::apply::ApplyScreen;
+use crate::tui::screens::compare::CompareScreen;
+use crate::tui::screens::form::FormScreen;
+use crate::tui::screens::lake::LakeScreen;
+use crate::tui::screens::table::TableScreen;
+
+pub(super) fn answer(app: &mut App, id: JobId, answer: Answer) {
+    if let Answer::Progress(progress) = answer {
+        app.core.progress(id, progress);
+        return;
+    }
+    if !answer.is_partial() {
+        app.core.jobs.remove(&id);
+    }
+    if app.planning.waits_for(id) {
+        planned(app, answer);
+        return;
+    }
+    let mut found = None;
+    for (at, screen) in app.screens.iter_mut().enumerate() {
+        if screen.jobs().contains(&id) {
+            found = Some(at);
+            break;
+        }
+    }
+    let Some(at) = found else {
+        unclaimed(&mut app.core, answer);
+        return;
+    };
+    let core = &mut app.core;
+    match &mut app.screens[at] {
+        Screen::Lake(lake) => {
+            if let Some(next) = in_lake(lake, core, id, answer) {
+                app.screens[at] = next;
+            }
+        }
+        Screen::Table(screen) => {
+            in_table(screen, core, id, answer);
+            let go = std::mem::take(&mut screen.compare_next);
+            if go && screen.info.value.is_some() {
+                table::act(app, Id::Compare);
+            } else if let Screen::Table(screen) = &mut app.screens[at] {
+                screen.compare_next = go && screen.info.is_loading();
+            }
+        }
+        Screen::Form(form) => in_form(form, core, answer),
+        Screen::Compare(screen) => in_compare(screen, core, id, answer),
+        Screen::Apply(screen) => in_apply(screen, core, answer),
+    }
+}
+
+/// Answers of jobs that no screen waits for: a saved plan, or a failure of one.
+fn unclaimed(core: &mut Core, answer: Answer) {
+    match answer {
+        Answer::Saved(path) => core.say(format!("the plan was saved to {path}")),
+        // A stale job that was cancelled has nothing to say.
+        Answer::Failed(failure) if failure.kind != ErrorKind::Cancelled => core.note(&failure),
+        _ => {}
+    }
+}
+
+/// The plan of an undo or a restore: on to its confirmation.
+fn planned(app: &mut App, answer: Answer) {
+    match (answer, app.planning_for.take()) {
+        (Answer::Planned(plan), Some((name, location))) => {
+            app.planning = Load::default();
+            app.overlay = Some(Overlay::Confirm(Box::new(Confirm::new(*plan, name, location))));
+        }
+        (Answer::Failed(failure), _) => {
+            app.planning = Load::default();
+            app.core.fail(failure);
+        }
+        (_, target) => app.planning_for = target,
+    }
+}
+
+/// A table that the target itself turned out to be takes the lake's place.
+fn in_lake(lake: &mut LakeScreen, core: &mut Core, id: JobId, answer: Answer) -> Option<Screen> {
+    match answer {
+        Answer::Table(summary) => {
+            match lake.tables.iter_mut().find(|t| t.location == summary.location) {
+                // A name that comes again while facts are known would wipe them.
+                Some(known) if known.facts.is_ok() && matches!(&summary.facts, Err(why) if why.is_empty()) => {}
+                Some(known) => *known = *summary,
+                None => lake.tables.push(*summary),
+            }
+            lake.arrange();
+            return None;
+        }
+        Answer::Opened(info) => {
+            let mut screen = TableScreen::new(info.name.clone());
+            screen.info.finish(*info, core.clock);
+            return Some(Screen::Table(Box::new(screen)));
+        }
+        Answer::Failed(failure) => core.fail(failure),
+        _ => {}
+    }
+    lake.jobs.retain(|job| *job != id);
+    None
+}
+
+fn in_table(screen: &mut TableScreen, core: &mut Core, id: JobId, answer: Answer) {
+    let now = core.clock;
+    let columns = screen.info.value.as_ref().map_or(Vec::new(), |i| i.metadata.partition_columns.clone());
+    match answer {
+        Answer::Opened(info) => {
+            screen.info.finish(*info, now);
+            table::reread(screen, core);
+        }
+        Answer::Partitions { rows, complete } => {
+            let tab = &mut screen.partitions;
+            let kept = tab.selected().map(|p| p.values.clone());
+            if complete {
+                tab.load.finish(rows, now);
+                tab.streaming = false;
+                let known: HashSet<_> = tab.rows().iter().map(|p| p.values.clone()).collect();
+                tab.marks.retain(|values| known.contains(values));
+            } else if tab.load.value.is_none() || tab.streaming {
+                tab.load.value = Some(rows);
+                tab.streaming = true;
+            } else {
+                // A part of the new would be worse than all of the old.
+                return;
+            }
+            tab.refresh(&columns, kept);
+        }
+        Answer::Files(files) => {
+            screen.files.load.finish(files, now);
+            screen.files.arrange(&columns);
+        }
+        Answer::Rows { page, offset } => {
+            let tab = &mut screen.rows;
+            tab.load.finish((), now);
+            tab.columns = page.columns;
+            let end = offset + page.rows.len() as u64;
+            tab.window.total = if page.more { tab.window.total.max(end) } else { end };
+            tab.window.more = page.more && tab.window.total <= end || tab.window.more && tab.window.total > end;
+            tab.window.offset = offset;
+            tab.window.rows = page.rows;
+        }
+        Answer::History { commits, checked } => {
+            let tab = &mut screen.history;
+            let kept = tab.selected().map(|c| c.version);
+            tab.load.finish(commits, now);
+            tab.checked = checked;
+            if let Some(at) = kept.and_then(|v| tab.rows().iter().position(|c| c.version == v)) {
+                tab.grid.cursor = at;
+            }
+        }
+        Answer::Failed(failure) => failed(screen, core, id, failure),
+        _ => {}
+    }
+}
+
+fn failed(screen: &mut TableScreen, core: &mut Core, id: JobId, failure: Failure) {
+    core.note(&failure);
+    if screen.info.waits_for(id) {
+        if screen.info.value.is_some() {
+            core.fail(failure.clone());
+        }
+        screen.info.fail(failure);
+    } else if screen.partitions.load.waits_for(id) {
+        screen.partitions.load.fail(failure);
+    } else if screen.files.load.waits_for(id) {
+        screen.files.load.fail(failure);
+    } else if screen.rows.load.waits_for(id) {
+        screen.rows.load.fail(failure);
+    } else if screen.history.load.value.is_some() {
+        // The versions are there; only what is left of their files could not be found out.
+        screen.history.checked = true;
+        let value = screen.history.load.value.take();
+        screen.history.load = Load::default();
+        screen.history.load.value = value;
+        core.fail(failure);
+    } else {
+        screen.history.load.fail(failure);
+    }
+}
+
+fn in_form(form: &mut FormScreen, core: &mut Core, answer: Answer) {
+    match answer {
+        Answer::Candidates(found) => {
+            form.candidates.finish(found, core.clock);
+            form.picked = None;
+        }
+        Answer::Failed(failure) => form.candidates.fail(failure),
+        _ => {}
+    }
+}
+
+fn in_compare(screen: &mut CompareScreen, core: &mut Core, id: JobId, answer: Answer) {
+    match answer {
+        Answer::Compared(compared) => {
+            screen.strategy = compared.recommended.unwrap_or(0);
+            screen.load.finish(*compared, core.clock);
+            screen.reset_rows();
+            screen.effect = compare::first_effect(screen);
+        }
+        Answer::Diff { page, offset } => {
+            screen.diff.finish((), core.clock);
+            screen.columns = page.columns;
+            screen.window.total = page.total;
+            screen.window.offset = offset;
+            screen.window.rows = page.rows;
+        }
+        Answer::Failed(failure) => {
+            core.note(&failure);
+            if screen.diff.waits_for(id) {
+                screen.diff.fail(failure);
+            } else {
+                screen.load.fail(failure);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn in_apply(screen: &mut ApplyScreen, core: &mut Core, answer: Answer) {
+    let started = screen.load.started();
+    match answer {
+        Answer::Applied(report) => {
+            screen.took = started.map(|s| core.clock.running.saturating_sub(s));
+            match report.version_after {
+                Some(version) if report.verified => core.say(format!("✔ v{version} committed and verified")),
+                Some(_) => core.fail(Failure {
+                    kind: ErrorKind::VerifyFailed,
+                    message: report.mismatches.join("; "),
+                    hint: report.undo.as_ref().map(|undo| format!("Take it back with: {undo}")),
+                }),
+                None => core.say("nothing to do; no commit was made"),
+            }
+            screen.load.finish(*report, core.clock);
+        }
+        Answer::Failed(failure) => {
+            core.note(&failure);
+            screen.load.fail(failure);
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,106 @@
+//! What actions do on the compare screen.
+
+use crate::action::Id;
+use crate::plan::Effect;
+use crate::tui::app::{App, Screen};
+use crate::tui::core::Core;
+use crate::tui::msg::Request;
+use crate::tui::overlays::Overlay;
+use crate::tui::overlays::confirm::Confirm;
+use crate::tui::screens::compare::{CompareScreen, Pane};
+
+pub(super) fn act(app: &mut App, id: Id) {
+    let Some(Screen::Compare(compare)) = app.screens.last_mut() else { return };
+    let last = compare.plans().len().saturating_sub(1);
+    match id {
+        Id::Strategy(n) => choose(compare, &mut app.core, usize::from(n).min(last)),
+        Id::Left => choose(compare, &mut app.core, compare.strategy.saturating_sub(1)),
+        Id::Right => choose(compare, &mut app.core, (compare.strategy + 1).min(last)),
+        Id::NextEffect => step_effect(compare, &mut app.core, 1),
+        Id::PreviousEffect => step_effect(compare, &mut app.core, Effect::ALL.len() - 1),
+        Id::Zombies => {
+            // A strategy without zombies has none to show: go to one that has.
+            if compare.rows_of(Effect::Zombies) == 0
+                && let Some(at) = compare.plans().iter().position(|p| p.rows.zombies > 0)
+            {
+                choose(compare, &mut app.core, at);
+            }
+            show(compare, &mut app.core, Effect::Zombies);
+        }
+        Id::Gates => compare.pane = Pane::Gates,
+        Id::NextPane => compare.pane = compare.pane.step(1),
+        Id::PreviousPane => compare.pane = compare.pane.step(Pane::ALL.len() - 1),
+        Id::Compare => {
+            for job in [compare.load.job(), compare.diff.job()].into_iter().flatten() {
+                app.core.cancel(job);
+            }
+            app.screens.pop();
+        }
+        Id::Refresh => {
+            drop_rows(compare, &mut app.core);
+            request(compare, &mut app.core);
+        }
+        Id::Apply => {
+            if let Some(plan) = compare.plan().filter(|_| !app.core.read_only) {
+                let (name, location) = (compare.info.name.clone(), compare.info.location.clone());
+                app.overlay = Some(Overlay::Confirm(Box::new(Confirm::new(plan.clone(), name, location))));
+            }
+        }
+        Id::SavePlan => {
+            if let Some(plan) = compare.plan() {
+                let short: String = plan.id.chars().take(8).collect();
+                let path = format!("plan-{}-{short}.json", plan.operation);
+                app.core.run(Request::SavePlan { plan: Box::new(plan.clone()), path });
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Asks for the comparison.
+pub(super) fn request(compare: &mut CompareScreen, core: &mut Core) {
+    let request = Request::Compare {
+        location: compare.info.location.clone(),
+        source: compare.source.clone(),
+        key: compare.key.clone(),
+        ignore: compare.ignore.clone(),
+    };
+    core.load(&mut compare.load, request);
+}
+
+fn drop_rows(compare: &mut CompareScreen, core: &mut Core) {
+    if let Some(job) = compare.diff.job() {
+        core.cancel(job);
+    }
+    compare.reset_rows();
+}
+
+fn choose(compare: &mut CompareScreen, core: &mut Core, strategy: usize) {
+    if strategy == compare.strategy {
+        return;
+    }
+    drop_rows(compare, core);
+    compare.strategy = strategy;
+    compare.gates_top = 0;
+    if compare.rows_of(compare.effect) == 0 {
+        compare.effect = first_effect(compare);
+    }
+}
+
+/// The first effect that has rows.
+pub(super) fn first_effect(compare: &CompareScreen) -> Effect {
+    Effect::ALL.into_iter().find(|e| compare.rows_of(*e) > 0).unwrap_or(Effect::Updated)
+}
+
+fn show(compare: &mut CompareScreen, core: &mut Core, effect: Effect) {
+    compare.pane = Pane::Rows;
+    if compare.effect != effect {
+        drop_rows(compare, core);
+        compare.effect = effect;
+    }
+}
+
+fn step_effect(compare: &mut CompareScreen, core: &mut Core, by: usize) {
+    let at = Effect::ALL.iter().position(|e| *e == compare.effect).unwrap_or(0);
+    show(compare, core, Effect::ALL[(at + by) % Effect::ALL.len()]);
+}

@@ -1,0 +1,95 @@
+//! After every message: cursors stay on rows, and what the place shows but
+//! does not have yet is asked for.
+
+use super::compare;
+use crate::tui::app::{App, Screen};
+use crate::tui::core::Core;
+use crate::tui::load::PAGE;
+use crate::tui::msg::Request;
+use crate::tui::screens::compare::{CompareScreen, Pane};
+use crate::tui::screens::current;
+use crate::tui::screens::form::{FormScreen, SOURCE};
+use crate::tui::screens::table::{Tab, TableScreen};
+
+pub(super) fn settle(app: &mut App) {
+    let height = current::height(app.top(), &app.core);
+    let len = current::rows(app.top(), &app.core).map(|rows| rows.len());
+    let Some(screen) = app.screens.last_mut() else { return };
+    if let (Some(len), Some(grid)) = (len.filter(|len| *len > 0), current::grid(screen)) {
+        grid.follow(len, height);
+    }
+    match screen {
+        Screen::Table(table) => self::table(table, &mut app.core, height),
+        Screen::Form(form) => self::form(form, &mut app.core),
+        Screen::Compare(compare) => comparison(compare, &mut app.core, height),
+        Screen::Lake(_) | Screen::Apply(_) => {}
+    }
+}
+
+fn table(table: &mut TableScreen, core: &mut Core, height: usize) {
+    let Some(info) = &table.info.value else { return };
+    // While the table is opened anew, what is asked now would be of the old version.
+    if table.info.is_loading() {
+        return;
+    }
+    let key = info.key();
+    match table.tab {
+        Tab::Overview | Tab::Partitions => {
+            if table.partitions.load.is_untouched() {
+                core.load(&mut table.partitions.load, Request::Partitions(key));
+            }
+        }
+        Tab::Files => {
+            if table.files.load.is_untouched() {
+                core.load(&mut table.files.load, Request::Files(key));
+            }
+        }
+        Tab::Rows => {
+            let tab = &mut table.rows;
+            let first = tab.load.is_untouched().then_some(0);
+            let offset = first.or_else(|| tab.window.missing(tab.grid.top, height));
+            if let Some(offset) = offset.filter(|_| !tab.load.is_loading() && tab.load.failure.is_none()) {
+                let filter = tab.filter.clone();
+                core.load(&mut tab.load, Request::Rows { table: key, filter, offset, limit: PAGE });
+            }
+        }
+        Tab::History => {
+            let tab = &mut table.history;
+            let filter = tab.filter.clone();
+            if tab.load.is_untouched() {
+                core.load(&mut tab.load, Request::History { table: key, filter, check_files: false });
+            } else if tab.load.value.is_some() && !tab.checked && !tab.load.is_loading() && tab.load.failure.is_none() {
+                core.load(&mut tab.load, Request::History { table: key, filter, check_files: true });
+            }
+        }
+        Tab::Schema => {}
+    }
+}
+
+fn form(form: &mut FormScreen, core: &mut Core) {
+    let typed = form.fields[SOURCE].text();
+    if form.asked.as_deref() != Some(typed) {
+        form.asked = Some(typed.to_owned());
+        let request = Request::Candidates { location: form.info.location.clone(), typed: typed.to_owned() };
+        core.load(&mut form.candidates, request);
+    }
+}
+
+fn comparison(compare: &mut CompareScreen, core: &mut Core, height: usize) {
+    if compare.load.is_untouched() {
+        compare::request(compare, core);
+        return;
+    }
+    if compare.pane != Pane::Rows || compare.diff.is_loading() || compare.diff.failure.is_some() {
+        return;
+    }
+    let Some(plan) = compare.plan().map(|p| p.id.clone()) else { return };
+    if compare.rows_of(compare.effect) == 0 {
+        return;
+    }
+    let first = (compare.diff.is_untouched() && compare.window.is_empty()).then_some(0);
+    if let Some(offset) = first.or_else(|| compare.window.missing(compare.rows_grid.top, height)) {
+        let effect = compare.effect;
+        core.load(&mut compare.diff, Request::Diff { plan, effect, offset, limit: PAGE });
+    }
+}

@@ -1,0 +1,204 @@
+//! What actions do on the table screen.
+
+use super::keys::plan_write;
+use crate::action::Id;
+use crate::ops::At;
+use crate::predicate::Predicate;
+use crate::tui::app::{App, Screen};
+use crate::tui::core::Core;
+use crate::tui::load::Load;
+use crate::tui::msg::Request;
+use crate::tui::screens::form::FormScreen;
+use crate::tui::screens::rows::condition;
+use crate::tui::screens::table::{Tab, TableScreen};
+
+pub(super) fn act(app: &mut App, id: Id) {
+    let Some(Screen::Table(table)) = app.screens.last_mut() else { return };
+    let core = &mut app.core;
+    match id {
+        Id::NextPane => table.tab = table.tab.step(1),
+        Id::PreviousPane => table.tab = table.tab.step(Tab::ALL.len() - 1),
+        Id::Tab(n) => table.tab = Tab::ALL[usize::from(n) % Tab::ALL.len()],
+        Id::Refresh => refresh(table, core),
+        Id::ViewLatest => {
+            table.at_latest = true;
+            refresh(table, core);
+        }
+        Id::Sort => sort(table),
+        Id::Mark | Id::MarkRange | Id::MarkAll => mark(table, id),
+        Id::LogBars => table.partitions.log_bars = !table.partitions.log_bars,
+        Id::Open if table.tab == Tab::Partitions => open_partition(table),
+        Id::Open if table.tab == Tab::History => view_version(app),
+        Id::Compare => {
+            if let Some(info) = &table.info.value {
+                let form = FormScreen::new(info.clone());
+                app.screens.push(Screen::Form(form));
+            }
+        }
+        Id::Restore => {
+            let (Some(commit), Some(info)) = (table.history.selected(), &table.info.value) else { return };
+            let (to, name, location) = (commit.version, info.name.clone(), info.location.clone());
+            plan_write(app, Request::PlanRestore { location: location.clone(), to }, name, location);
+        }
+        Id::UndoLast => {
+            let Some(info) = &table.info.value else { return };
+            let (name, location) = (info.name.clone(), info.location.clone());
+            plan_write(app, Request::PlanUndo { location: location.clone(), operation: None }, name, location);
+        }
+        _ => {}
+    }
+}
+
+/// Opens the table again; what was shown stays, dimmed, until the new is there.
+fn refresh(table: &mut TableScreen, core: &mut Core) {
+    let (reference, at) = match &table.info.value {
+        Some(info) if !table.at_latest => (info.location.clone(), At::Version(info.version)),
+        Some(info) => (info.location.clone(), At::Latest),
+        None => (table.reference.clone(), At::Latest),
+    };
+    core.load(&mut table.info, Request::Open { reference, at });
+}
+
+/// Asks again for what the tabs had, now of the table that was just opened.
+pub(super) fn reread(table: &mut TableScreen, core: &mut Core) {
+    let Some(info) = &table.info.value else { return };
+    let key = info.key();
+    let touched = |untouched: bool| !untouched;
+    if touched(table.partitions.load.is_untouched()) {
+        core.load(&mut table.partitions.load, Request::Partitions(key.clone()));
+    }
+    if touched(table.files.load.is_untouched()) {
+        core.load(&mut table.files.load, Request::Files(key.clone()));
+    }
+    if touched(table.history.load.is_untouched()) {
+        table.history.checked = false;
+        let filter = table.history.filter.clone();
+        core.load(&mut table.history.load, Request::History { table: key, filter, check_files: false });
+    }
+    let (filter, cursor) = (table.rows.filter.clone(), table.rows.grid.cursor);
+    if let Some(job) = table.rows.load.job() {
+        core.cancel(job);
+    }
+    table.rows.reset(filter);
+    table.rows.grid.cursor = cursor;
+}
+
+fn sort(table: &mut TableScreen) {
+    let Some(info) = &table.info.value else { return };
+    let columns = info.metadata.partition_columns.clone();
+    match table.tab {
+        Tab::Partitions => {
+            let kept = table.partitions.selected().map(|p| p.values.clone());
+            table.partitions.list.sort();
+            table.partitions.arrange(&columns, kept);
+        }
+        Tab::Files => {
+            table.files.list.sort();
+            table.files.arrange(&columns);
+        }
+        Tab::Overview | Tab::Rows | Tab::Schema | Tab::History => {}
+    }
+}
+
+fn mark(table: &mut TableScreen, id: Id) {
+    let tab = &mut table.partitions;
+    let Some(here) = tab.selected().map(|p| p.values.clone()) else { return };
+    match id {
+        Id::Mark => {
+            if !tab.marks.remove(&here) {
+                tab.marks.insert(here.clone());
+            }
+            tab.anchor = Some(here);
+            tab.list.grid.move_by(1, tab.list.len());
+        }
+        Id::MarkRange => {
+            let rows = tab.load.value.as_deref().unwrap_or_default();
+            let anchor = tab.anchor.clone().unwrap_or_else(|| here.clone());
+            let at = tab.list.order.iter().position(|row| rows[*row].values == anchor).unwrap_or(tab.list.grid.cursor);
+            let (from, to) = (at.min(tab.list.grid.cursor), at.max(tab.list.grid.cursor));
+            tab.marks.extend(tab.list.order[from..=to].iter().map(|row| rows[*row].values.clone()));
+            tab.anchor = Some(here);
+        }
+        _ => {
+            let rows = tab.load.value.as_deref().unwrap_or_default();
+            let shown = || tab.list.order.iter().map(|row| &rows[*row].values);
+            if shown().all(|values| tab.marks.contains(values)) {
+                tab.marks.clear();
+            } else {
+                let all: Vec<_> = shown().cloned().collect();
+                tab.marks.extend(all);
+            }
+        }
+    }
+}
+
+fn open_partition(table: &mut TableScreen) {
+    let (Some(partition), Some(info)) = (table.partitions.selected(), &table.info.value) else { return };
+    let text = condition(&info.metadata.partition_columns, &partition.values);
+    table.rows.reset((!text.is_empty()).then_some(text));
+    table.tab = Tab::Rows;
+}
+
+fn view_version(app: &mut App) {
+    let Some(Screen::Table(table)) = app.screens.last() else { return };
+    let (Some(commit), Some(info)) = (table.history.selected(), &table.info.value) else { return };
+    let at = At::Version(commit.version);
+    let mut screen = TableScreen::new(format!("{} @ v{}", info.name, commit.version));
+    screen.at_latest = false;
+    app.core.load(&mut screen.info, Request::Open { reference: info.location.clone(), at });
+    app.screens.push(Screen::Table(Box::new(screen)));
+}
+
+/// The filter of the tab and what it understands; `None` where there is none.
+pub(super) fn filter(table: &TableScreen) -> Option<(String, &'static str)> {
+    const CONDITION: &str = "a condition, as in amount > 100 AND region = 'EMEA'";
+    Some(match table.tab {
+        Tab::Partitions => {
+            (table.partitions.list.filter.clone(), "a word, or a condition on partition columns, rows, files")
+        }
+        Tab::Files => (table.files.list.filter.clone(), "a part of the path or the partition"),
+        Tab::Rows => (table.rows.filter.clone().unwrap_or_default(), CONDITION),
+        Tab::History => (table.history.filter.clone().unwrap_or_default(), "a condition on partition columns"),
+        Tab::Overview | Tab::Schema => return None,
+    })
+}
+
+/// # Errors
+/// What is wrong with the condition, for the input line.
+pub(super) fn set_filter(table: &mut TableScreen, text: &str) -> Result<(), String> {
+    let Some(info) = &table.info.value else { return Ok(()) };
+    let columns = info.metadata.partition_columns.clone();
+    let condition = || -> Result<Option<String>, String> {
+        if text.is_empty() {
+            return Ok(None);
+        }
+        Predicate::parse(text).map(|_| Some(text.to_owned())).map_err(|e| e.message)
+    };
+    match table.tab {
+        Tab::Partitions => {
+            table.partitions.list.filter = text.to_owned();
+            table.partitions.arrange(&columns, None);
+        }
+        Tab::Files => {
+            table.files.list.filter = text.to_owned();
+            table.files.arrange(&columns);
+        }
+        Tab::Rows => {
+            let condition = condition()?;
+            table.rows.reset(condition);
+        }
+        Tab::History => {
+            table.history.filter = condition()?;
+            table.history.load = Load::default();
+            table.history.checked = false;
+        }
+        Tab::Overview | Tab::Schema => {}
+    }
+    Ok(())
+}
+
+/// Takes the tab's filter away; `false` where there is none.
+pub(super) fn clear_filter(table: &mut TableScreen) -> bool {
+    let set = filter(table).is_some_and(|(text, _)| !text.is_empty());
+    set && set_filter(table, "").is_ok()
+}

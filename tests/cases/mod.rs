@@ -1,0 +1,9 @@
+//! Faults that engineers reported, each with its input and the right answer.
+//! The numbers are those of the list of cases.
+
+mod keys;
+mod log;
+mod restore;
+mod road;
+mod scope;
+mod values;
