@@ -1,10 +1,9 @@
 //! One test binary: it links the engines once.
-//! One test binary: it links the engine once.
 
 mod architecture;
+mod cases;
 mod cli;
 mod config_example;
-mod cases;
 mod demo;
 mod docs;
 mod model;
