@@ -12,7 +12,7 @@ use crate::engine::{Classified, Engine, PartitionSummary, RowJob, Summary};
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate;
 use crate::plan::{
-    Change, Effect, FileTotals, KeyFacts, Layout, LayoutChange, PLAN_SCHEMA, Plan, PlanPartition, Refusal, RowTotals,
+    Change, Effect, FileTotals, KeyFacts, Layout, LayoutChange, PLAN_SCHEMA, Plan, PlanPartition, Refusal, RowRule, RowTotals,
     Spec, Verdict, Written, advice, arithmetic, kinds::RowSpec, merge::Merge, overwrite,
 };
 use crate::progress::Progress;

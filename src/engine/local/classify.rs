@@ -256,7 +256,7 @@ impl LocalClassified {
             let values = sides.partitions.tuples[number].clone();
             let (files_before, bytes_before) = files_of.get(&values).copied().unwrap_or_default();
             let mut effects = effects[number];
-            let mut measures: Vec<_> = self
+            let mut measures: Vec<_> = sides
                 .fetch
                 .job
                 .measures

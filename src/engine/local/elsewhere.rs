@@ -89,7 +89,10 @@ pub async fn find(
             }
         }
     }
-    for (index, file) in outside.iter().filter(|(_, f)| running.iter().any(|r| r.can_hold(&f.partition))) {
+    for (index, file) in outside {
+        if !running.iter().any(|r| r.can_hold(&file.partition)) {
+            continue;
+        }
         progress.check()?;
         let mut batches = fetch.target(file, &roles.key, None).await?;
         while let Some(live) = batches.try_next().await? {
