@@ -1,4 +1,5 @@
 //! One test binary: it links the engines once.
+//! One test binary: it links the engine once.
 
 mod architecture;
 mod cases;
@@ -13,3 +14,4 @@ mod pty;
 mod restatement;
 mod shared_tables;
 mod support;
+mod tui;
