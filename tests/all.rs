@@ -2,6 +2,8 @@
 
 mod architecture;
 mod cases;
+mod cli;
+mod config_example;
 mod demo;
 mod docs;
 mod model;
