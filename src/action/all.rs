@@ -78,6 +78,9 @@ pub const ALL: &[Action] = &[
     Action::new(Id::Open, "Show the table at this version", Scope::History, &[code(KeyCode::Enter)])
         .hint(10, "view")
         .when(|f| (!f.on_row).then_some("no version is selected")),
+    Action::new(Id::OnlyMarked, "Only commits that touched the marked partitions, or all", Scope::History, &[ch('p')])
+        .hint(16, "only marked")
+        .when(|f| (!f.marked && !f.filtered).then_some("no partition is marked; Space marks on the Partitions tab")),
     Action::new(Id::Restore, "Restore the table to this version", Scope::History, &[ch('R')])
         .hint(12, "restore…")
         .changes_table()
