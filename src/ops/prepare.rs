@@ -12,8 +12,8 @@ use crate::engine::{Classified, Engine, PartitionSummary, RowJob, Summary};
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate;
 use crate::plan::{
-    Change, Effect, FileTotals, KeyFacts, Layout, LayoutChange, PLAN_SCHEMA, Plan, PlanPartition, Refusal, RowRule, RowTotals,
-    Spec, Verdict, Written, advice, arithmetic, kinds::RowSpec, merge::Merge, overwrite,
+    Change, Effect, FileTotals, KeyFacts, Layout, LayoutChange, PLAN_SCHEMA, Plan, PlanPartition, Refusal, RowRule,
+    RowTotals, Spec, Verdict, Written, advice, arithmetic, kinds::RowSpec, merge::Merge, overwrite,
 };
 use crate::progress::Progress;
 use crate::source::{Matching, Source, match_columns};
