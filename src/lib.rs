@@ -17,7 +17,7 @@
 //! | [`journal`] | what was done, written ahead | plan |
 //! | [`ops`] | the road of every write; one file an operation | all of the above |
 //! | [`action`] | the registry of what a person can do | – |
-//! | [`cli`], [`tui`] | the two faces | ops, action, config, and the pure rooms |
+//! | [`cli`], [`tui`] | the two faces | ops, action, config, predicate, and the pure rooms |
 //!
 //! `tests/architecture.rs` holds this table true. `docs/ARCHITECTURE.md` says why.
 

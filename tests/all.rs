@@ -2,6 +2,8 @@
 
 mod architecture;
 mod cases;
+mod cli;
+mod config_example;
 mod demo;
 mod docs;
 mod model;
@@ -11,3 +13,4 @@ mod pty;
 mod restatement;
 mod shared_tables;
 mod support;
+mod tui;

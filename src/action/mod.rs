@@ -273,7 +273,7 @@ mod tests {
         for scope in [Scope::History, Scope::Compare, Scope::Table, Scope::Apply] {
             assert!(available(&[scope, Scope::Any], &facts).iter().all(|a| !a.needs_write()));
         }
-        let apply = Key::from(ch('A'));
+        let apply = ch('A');
         assert!(find(apply, &[Scope::Compare], &facts).is_none());
         assert!(find(apply, &[Scope::Compare], &Facts::default()).is_some());
     }

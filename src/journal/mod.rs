@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Context, Error, ErrorKind, Result};
@@ -142,8 +143,7 @@ fn damaged(path: &Path, said: &str) -> Entry {
 
 fn modified(path: &Path) -> Option<String> {
     let time = std::fs::metadata(path).ok()?.modified().ok()?;
-    let since = time.duration_since(std::time::UNIX_EPOCH).ok()?;
-    Some(crate::table::value::millis_text(i64::try_from(since.as_millis()).ok()?))
+    Some(DateTime::<Utc>::from(time).to_rfc3339_opts(SecondsFormat::Millis, true))
 }
 
 /// Makes the new name durable; elsewhere than on Unix folders cannot be synced.

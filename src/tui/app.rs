@@ -15,9 +15,9 @@ use crate::plan::Plan;
 
 /// A place that a person can be in.
 pub enum Screen {
-    Lake(LakeScreen),
+    Lake(Box<LakeScreen>),
     Table(Box<TableScreen>),
-    Form(FormScreen),
+    Form(Box<FormScreen>),
     Compare(Box<CompareScreen>),
     Apply(Box<ApplyScreen>),
 }
@@ -39,7 +39,7 @@ impl App {
     pub fn new(targets: Vec<String>, theme: Theme, read_only: bool, size: (u16, u16)) -> Self {
         Self {
             core: Core::new(theme, read_only, size),
-            screens: vec![Screen::Lake(LakeScreen::new(targets))],
+            screens: vec![Screen::Lake(Box::new(LakeScreen::new(targets)))],
             overlay: None,
             planning: Load::default(),
             planning_for: None,

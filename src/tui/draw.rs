@@ -96,7 +96,7 @@ fn status(buf: &mut Buffer, area: Rect, app: &App) {
 }
 
 fn listed(screen: &Screen, core: &Core) -> Option<String> {
-    let rows = current::rows(screen, core).filter(|r| r.len() > 0)?;
+    let rows = current::rows(screen, core).filter(|r| !r.is_empty())?;
     let grid = match screen {
         Screen::Lake(lake) => &lake.list.grid,
         Screen::Table(table) => match table.tab {

@@ -33,10 +33,6 @@ impl Table {
         self.rows.push(cells.into_iter().map(|cell| escape_controls(&cell)).collect());
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
     pub fn render(&self) -> String {
         let heads: Vec<String> = self.heads.iter().map(|(head, _)| escape_controls(head)).collect();
         let lines: Vec<&Vec<String>> = std::iter::once(&heads).chain(&self.rows).collect();
@@ -72,6 +68,6 @@ mod tests {
         let mut table = Table::default().left("name").right("rows");
         table.push(["日本".into(), "1,204".into()]);
         table.push(["a\x1b[31m".into(), "7".into()]);
-        assert_eq!(table.render(), "name       rows\n日本      1,204\na\\x1b[31m      7\n");
+        assert_eq!(table.render(), "name        rows\n日本       1,204\na\\x1b[31m      7\n");
     }
 }

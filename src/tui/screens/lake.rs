@@ -36,7 +36,10 @@ pub const LAST: usize = 4;
 
 impl LakeScreen {
     pub fn new(targets: Vec<String>) -> Self {
-        Self { targets, ..Self::default() }
+        let mut list = List::default();
+        // Tables arrive in the order in which storage lists them.
+        list.grid.sort = Some((NAME, false));
+        Self { targets, list, ..Self::default() }
     }
 
     pub fn selected(&self) -> Option<&TableSummary> {
@@ -51,7 +54,8 @@ impl LakeScreen {
 
     /// Sorts and filters anew, and keeps the cursor on its table.
     pub fn arrange(&mut self) {
-        let kept = self.selected().map(|t| t.location.clone());
+        // Until the cursor is moved it stays on the first row, whatever comes in there.
+        let kept = self.selected().filter(|_| self.list.grid.cursor > 0).map(|t| t.location.clone());
         let needle = self.list.filter.to_lowercase();
         let tables = &self.tables;
         let known = |row: usize| tables[row].facts.as_ref().ok();

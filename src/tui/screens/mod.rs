@@ -15,3 +15,4 @@ pub mod partitions;
 pub mod rows;
 pub mod schema;
 pub mod table;
+pub mod wanted;

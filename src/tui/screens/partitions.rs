@@ -6,7 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::table::{TableScreen, below, freshness, placeholder, trouble};
-use crate::predicate::Predicate;
+use super::wanted::Wanted;
 use crate::table::number::{bytes, grouped};
 use crate::table::partition::RowCount;
 use crate::table::value::escape_controls;
@@ -63,11 +63,13 @@ impl PartitionsTab {
     pub fn arrange(&mut self, columns: &[String], kept: Option<PartitionTuple>) {
         let kept = kept.or_else(|| self.selected().map(|p| p.values.clone()));
         let rows = self.load.value.as_deref().unwrap_or_default();
-        let wanted = Wanted::new(&self.list.filter, columns);
+        // The filter was judged when it was set. What it cannot say of a row
+        // that came later does not hold for it.
+        let wanted = Wanted::new(&self.list.filter, columns).unwrap_or(Wanted::All);
         let key = columns.len();
         self.list.arrange(
             rows.len(),
-            |row| wanted.keeps(&rows[row], columns),
+            |row| wanted.keeps(&rows[row], columns) == Ok(true),
             |column, a, b| {
                 let (a, b) = (&rows[a], &rows[b]);
                 match column {
@@ -93,51 +95,6 @@ impl PartitionsTab {
             files += partition.files;
         }
         (self.marks.len(), rows, files)
-    }
-}
-
-/// A filter: a condition on the columns, else a word that a partition's text contains.
-enum Wanted {
-    All,
-    Condition(Predicate),
-    Word(String),
-}
-
-impl Wanted {
-    fn new(filter: &str, columns: &[String]) -> Wanted {
-        if filter.is_empty() {
-            return Wanted::All;
-        }
-        let looks_like_one = filter.contains(['=', '<', '>']) || filter.contains(' ');
-        if looks_like_one && let Ok(predicate) = Predicate::parse(filter) {
-            let names = predicate.columns();
-            let known = |name: &String| columns.contains(name) || ["rows", "files", "bytes"].contains(&name.as_str());
-            if !names.is_empty() && names.iter().all(known) {
-                return Wanted::Condition(predicate);
-            }
-        }
-        Wanted::Word(filter.to_lowercase())
-    }
-
-    fn keeps(&self, partition: &PartitionStats, columns: &[String]) -> bool {
-        let number = |n: u64| Some(Value::Int(i64::try_from(n).unwrap_or(i64::MAX)));
-        match self {
-            Wanted::All => true,
-            Wanted::Word(word) => partition.values.label(columns).to_lowercase().contains(word),
-            Wanted::Condition(predicate) => {
-                let lookup = |name: &str| match columns.iter().position(|c| c == name) {
-                    Some(at) => partition.values.0.get(at).cloned(),
-                    None => match name {
-                        "rows" => number(partition.rows.known),
-                        "files" => number(partition.files),
-                        "bytes" => number(partition.bytes),
-                        _ => None,
-                    },
-                };
-                // A condition that cannot be judged for a row does not hold for it.
-                matches!(predicate.evaluate(&lookup), Ok(Some(true)))
-            }
-        }
     }
 }
 

@@ -104,7 +104,6 @@ pub(super) fn paste(app: &mut App, text: &str) {
     match &mut app.overlay {
         Some(Overlay::Confirm(_)) => {
             app.core.say("pasted text does not confirm; type it");
-            return;
         }
         Some(Overlay::Filter(filter)) => filter.input.paste(text),
         Some(Overlay::Palette(palette)) => {

@@ -11,6 +11,7 @@ use crate::tui::msg::Request;
 use crate::tui::screens::form::FormScreen;
 use crate::tui::screens::rows::condition;
 use crate::tui::screens::table::{Tab, TableScreen};
+use crate::tui::screens::wanted::Wanted;
 
 pub(super) fn act(app: &mut App, id: Id) {
     let Some(Screen::Table(table)) = app.screens.last_mut() else { return };
@@ -32,7 +33,7 @@ pub(super) fn act(app: &mut App, id: Id) {
         Id::Compare => {
             if let Some(info) = &table.info.value {
                 let form = FormScreen::new(info.clone());
-                app.screens.push(Screen::Form(form));
+                app.screens.push(Screen::Form(Box::new(form)));
             }
         }
         Id::Restore => {
@@ -176,6 +177,10 @@ pub(super) fn set_filter(table: &mut TableScreen, text: &str) -> Result<(), Stri
     };
     match table.tab {
         Tab::Partitions => {
+            let wanted = Wanted::new(text, &columns)?;
+            if let Some(first) = table.partitions.rows().first() {
+                wanted.keeps(first, &columns)?;
+            }
             table.partitions.list.filter = text.to_owned();
             table.partitions.arrange(&columns, None);
         }

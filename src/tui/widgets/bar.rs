@@ -11,7 +11,7 @@ pub fn bar(value: u64, max: u64, cells: usize, logarithmic: bool) -> String {
     let scale = |n: u64| if logarithmic { (n as f64 + 1.0).ln() } else { n as f64 };
     let eighths = (scale(value) / scale(max) * (cells * 8) as f64).round().clamp(1.0, (cells * 8) as f64) as usize;
     let mut out = "█".repeat(eighths / 8);
-    if eighths % 8 > 0 {
+    if !eighths.is_multiple_of(8) {
         out.push(ACROSS[eighths % 8 - 1]);
     }
     out

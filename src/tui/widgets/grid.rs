@@ -55,6 +55,9 @@ impl Cell {
 /// What a grid shows.
 pub trait Rows {
     fn len(&self) -> usize;
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
     fn columns(&self) -> Vec<Column>;
     fn cell(&self, row: usize, column: usize) -> Cell;
     fn marked(&self, _row: usize) -> bool {

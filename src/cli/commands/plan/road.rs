@@ -105,7 +105,7 @@ pub async fn carry_on(session: &Session, prepared: Prepared, args: &PlanArgs) ->
 /// Confirms, applies and reports. Blocked plans do not come so far.
 pub async fn finish(session: &Session, plan: &Plan, args: &ApplyArgs) -> Result<Answer> {
     session.context.check_may_write()?;
-    check_ready(plan)?;
+    check_ready(plan, args)?;
     if plan.verdict != Verdict::NoOp {
         confirm(session, plan, args.yes).await?;
     }
@@ -128,22 +128,29 @@ pub fn override_gates(plan: &mut Plan, args: &ApplyArgs) {
     plan.settle();
 }
 
+/// What applying would refuse, said before anybody is asked to confirm.
+///
 /// # Errors
-/// `GateFailed` or `Refused` for a blocked plan, saying why.
-fn check_ready(plan: &Plan) -> Result<()> {
-    if plan.verdict != Verdict::Blocked {
-        return Ok(());
-    }
+/// `GateFailed`, or the refusal's own kind, for a blocked plan; `Refused` for
+/// an override of a gate that did not fail.
+fn check_ready(plan: &Plan, args: &ApplyArgs) -> Result<()> {
     let blocking = plan.blocking();
     if let Some(gate) = blocking.first() {
         let names: Vec<&str> = blocking.iter().map(|g| g.name.as_str()).collect();
         return Err(Error::new(ErrorKind::GateFailed, format!("{} failed: {}", names.join(", "), gate.message))
             .hint(format!("Correct the source, or give a reason: --override {}=REASON.", gate.name)));
     }
-    let refusal = plan.refusals.first();
-    let mut error = Error::new(ErrorKind::Refused, refusal.map_or("the plan is blocked", |r| r.message.as_str()));
-    error.hint = refusal.and_then(|r| r.hint.clone());
-    Err(error)
+    if let Some(refusal) = plan.refusals.first() {
+        let mut error = Error::new(refusal.kind, refusal.message.as_str());
+        error.hint = refusal.hint.clone();
+        return Err(error);
+    }
+    let failed = |name: &str| plan.gates.iter().any(|g| g.name == name && g.status == GateStatus::Fail);
+    match args.overrides.iter().find(|(name, _)| !failed(name)) {
+        Some((name, _)) => Err(Error::new(ErrorKind::Refused, format!("the gate {name} did not fail"))
+            .hint(format!("Leave out --override {name}=…"))),
+        None => Ok(()),
+    }
 }
 
 /// A failed gate exits with 3; a plan that is only refused exits with 5.
