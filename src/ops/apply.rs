@@ -329,9 +329,12 @@ fn overridden(plan: &Plan, options: &ApplyOptions) -> Result<Plan> {
     if let Some(refusal) = plan.refusals.first() {
         return Err(Error::new(refusal.kind, refusal.message.clone()).hint(refusal.hint.clone().unwrap_or_default()));
     }
-    if let Some(gate) = plan.blocking().first() {
-        return Err(Error::new(ErrorKind::GateFailed, format!("the gate {} failed: {}", gate.name, gate.message))
-            .hint(format!("Check the source. If it is right: --override {}=REASON", gate.name)));
+    let blocking = plan.blocking();
+    if let Some(first) = blocking.first() {
+        let said: Vec<String> = blocking.iter().map(|g| format!("{}: {}", g.name, g.message)).collect();
+        let gates = if said.len() == 1 { "a gate".to_owned() } else { format!("{} gates", said.len()) };
+        return Err(Error::new(ErrorKind::GateFailed, format!("{gates} failed: {}", said.join("; ")))
+            .hint(format!("Check the source. If it is right: --override {}=REASON, for each of them.", first.name)));
     }
     Ok(plan)
 }

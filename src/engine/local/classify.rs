@@ -290,10 +290,6 @@ impl LocalClassified {
             groups: self.groups(),
             ..Evidence::default()
         };
-        let null_safe = elsewhere::null_safe(self.rule.pairing);
-        let (source_duplicates, repeated) = duplicates(source, source.len(), null_safe, EXAMPLES);
-        let (target_duplicates, _) = duplicates(&sides.target, self.reach_rows, null_safe, 0);
-        evidence.duplicate_examples = self.key_texts(&repeated).await?;
         let elsewhere = found.map(|f| {
             evidence.elsewhere_examples = f.examples;
             f.rows
@@ -301,6 +297,10 @@ impl LocalClassified {
         let keys = if sides.roles.key.is_empty() {
             KeyFacts::default()
         } else {
+            let null_safe = elsewhere::null_safe(self.rule.pairing);
+            let (source_duplicates, repeated) = duplicates(source, source.len(), null_safe, EXAMPLES);
+            let (target_duplicates, _) = duplicates(&sides.target, self.reach_rows, null_safe, 0);
+            evidence.duplicate_examples = self.key_texts(&repeated).await?;
             KeyFacts {
                 duplicates: crate::plan::SidePair { source: source_duplicates, target: target_duplicates },
                 nulls: crate::plan::SidePair {
