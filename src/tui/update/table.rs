@@ -128,6 +128,7 @@ fn mark(table: &mut TableScreen, id: Id) {
             }
         }
     }
+    tab.add_up();
 }
 
 fn open_partition(table: &mut TableScreen) {
