@@ -1,6 +1,5 @@
 //! The whole state of the screen: a stack of places and what lies over them.
 
-use super::core::Core;
 use super::load::Load;
 use super::msg::JobId;
 use super::overlays::Overlay;
@@ -9,6 +8,7 @@ use super::screens::compare::CompareScreen;
 use super::screens::form::FormScreen;
 use super::screens::lake::LakeScreen;
 use super::screens::table::TableScreen;
+use super::shared::Core;
 use super::theme::Theme;
 use crate::action::{Facts, Scope};
 use crate::plan::Plan;

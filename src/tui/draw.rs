@@ -5,10 +5,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::app::{App, Screen};
-use super::core::Core;
 use super::msg::Failure;
 use super::overlays;
 use super::screens::{apply, compare, current, form, lake, partitions, rows, table};
+use super::shared::Core;
 use super::text::{fit, width, wrap};
 use super::theme::Role;
 use super::widgets::paint::{self, Piece, line, line_right, piece};

@@ -1,12 +1,11 @@
 //! The terminal UI: state + `update(Msg) -> Vec<Command>`, drawn purely.
 //!
-//! - [`app`], [`core`], [`msg`]: the state, and what goes in and out of it
+//! - [`app`], [`shared`], [`msg`]: the state, and what goes in and out of it
 //! - [`update`]: the only place that changes the state
 //! - [`screens`], [`overlays`], [`widgets`], [`mod@draw`]: from the state to cells
 //! - `runtime`, `jobs`, `terminal`: the only places that wait or touch the outside
 
 pub mod app;
-pub mod core;
 pub mod draw;
 pub mod input;
 mod jobs;
@@ -15,6 +14,7 @@ pub mod msg;
 pub mod overlays;
 mod runtime;
 pub mod screens;
+pub mod shared;
 mod sources;
 mod terminal;
 pub mod text;

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::table::value::escape_controls;
-use crate::tui::core::Core;
+use crate::tui::shared::Core;
 use crate::tui::text::{timestamp, wrap};
 use crate::tui::theme::Role;
 use crate::tui::widgets::paint::{self, Piece, piece};

@@ -3,9 +3,9 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::tui::core::Core;
 use crate::tui::input::TextInput;
 use crate::tui::screens::form::field;
+use crate::tui::shared::Core;
 use crate::tui::text::width;
 use crate::tui::theme::Role;
 use crate::tui::widgets::paint::{self, piece};

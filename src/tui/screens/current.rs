@@ -4,7 +4,7 @@ use super::compare::Pane;
 use super::table::Tab;
 use super::{compare_rows, files, history, lake, partitions, rows, schema};
 use crate::tui::app::Screen;
-use crate::tui::core::Core;
+use crate::tui::shared::Core;
 use crate::tui::widgets::grid::{GridState, Rows};
 
 /// What the list shows, if the screen has one.

@@ -5,10 +5,10 @@ use ratatui::layout::Rect;
 
 use super::table::below;
 use crate::table::value::escape_controls;
-use crate::tui::core::Core;
 use crate::tui::input::TextInput;
 use crate::tui::load::Load;
 use crate::tui::msg::TableInfo;
+use crate::tui::shared::Core;
 use crate::tui::text::fit;
 use crate::tui::theme::Role;
 use crate::tui::widgets::paint::{self, piece, put};

@@ -7,8 +7,8 @@ use super::table::{TableScreen, below, placeholder, trouble};
 use crate::table::number::grouped;
 use crate::table::value::escape_controls;
 use crate::table::{PartitionTuple, Value};
-use crate::tui::core::Core;
 use crate::tui::load::{Load, Window};
+use crate::tui::shared::Core;
 use crate::tui::widgets::grid::{self, Cell, Column, GridState, Rows};
 use crate::tui::widgets::paint;
 

@@ -7,7 +7,6 @@ use super::{compare, table};
 use crate::action::Id;
 use crate::error::ErrorKind;
 use crate::tui::app::{App, Screen};
-use crate::tui::core::Core;
 use crate::tui::load::Load;
 use crate::tui::msg::{Answer, Failure, JobId};
 use crate::tui::overlays::Overlay;
@@ -17,6 +16,7 @@ use crate::tui::screens::compare::CompareScreen;
 use crate::tui::screens::form::FormScreen;
 use crate::tui::screens::lake::LakeScreen;
 use crate::tui::screens::table::TableScreen;
+use crate::tui::shared::Core;
 
 pub(super) fn answer(app: &mut App, id: JobId, answer: Answer) {
     if let Answer::Progress(progress) = answer {

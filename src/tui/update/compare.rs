@@ -3,11 +3,11 @@
 use crate::action::Id;
 use crate::plan::Effect;
 use crate::tui::app::{App, Screen};
-use crate::tui::core::Core;
 use crate::tui::msg::Request;
 use crate::tui::overlays::Overlay;
 use crate::tui::overlays::confirm::Confirm;
 use crate::tui::screens::compare::{CompareScreen, Pane};
+use crate::tui::shared::Core;
 
 pub(super) fn act(app: &mut App, id: Id) {
     let Some(Screen::Compare(compare)) = app.screens.last_mut() else { return };

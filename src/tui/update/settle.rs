@@ -3,13 +3,13 @@
 
 use super::compare;
 use crate::tui::app::{App, Screen};
-use crate::tui::core::Core;
 use crate::tui::load::PAGE;
 use crate::tui::msg::Request;
 use crate::tui::screens::compare::{CompareScreen, Pane};
 use crate::tui::screens::current;
 use crate::tui::screens::form::{FormScreen, SOURCE};
 use crate::tui::screens::table::{Tab, TableScreen};
+use crate::tui::shared::Core;
 
 pub(super) fn settle(app: &mut App) {
     ask(app);

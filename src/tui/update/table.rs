@@ -5,13 +5,13 @@ use crate::action::Id;
 use crate::ops::At;
 use crate::predicate::Predicate;
 use crate::tui::app::{App, Screen};
-use crate::tui::core::Core;
 use crate::tui::load::Load;
 use crate::tui::msg::Request;
 use crate::tui::screens::form::FormScreen;
 use crate::tui::screens::rows::condition;
 use crate::tui::screens::table::{Tab, TableScreen};
 use crate::tui::screens::wanted::Wanted;
+use crate::tui::shared::Core;
 
 pub(super) fn act(app: &mut App, id: Id) {
     let Some(Screen::Table(table)) = app.screens.last_mut() else { return };
