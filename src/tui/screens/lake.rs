@@ -146,7 +146,7 @@ pub fn draw(buf: &mut Buffer, area: Rect, screen: &LakeScreen, core: &Core) {
     };
     paint::rule(buf, area, 0, &heading, &core.theme);
     let body = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
-    let side = if area.width >= WITH_PANE { (area.width * 2 / 5).min(44) } else { 0 };
+    let side = if area.width >= WITH_PANE && !screen.tables.is_empty() { (area.width * 2 / 5).min(44) } else { 0 };
     let left = Rect { width: body.width - side, ..body };
     if let Some(failure) = screen.failure.as_ref().filter(|_| screen.tables.is_empty()) {
         super::table::trouble(buf, left, failure, core);
