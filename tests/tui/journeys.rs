@@ -105,6 +105,26 @@ fn a_failed_gate_wants_a_reason() {
 }
 
 #[test]
+fn many_failed_gates_scroll_on_the_smallest_screen() {
+    let mut driver = table(SIZE, false);
+    let mut plan = data::blocked();
+    plan.gates =
+        (0..7).map(|n| partwise::plan::GateResult { name: format!("gate-{n}"), ..plan.gates[1].clone() }).collect();
+    plan.settle();
+    driver.keys("U");
+    driver.answer(|r| matches!(r, Request::PlanUndo { .. }), Answer::Planned(Box::new(plan)));
+    driver.send(Msg::Resize(60, 15));
+    for n in 0..7 {
+        driver.press(KeyCode::Tab);
+        driver.keys("because");
+        assert!(driver.screen().contains(&format!("✘ gate-{n}:")), "{}", driver.screen());
+    }
+    driver.press(KeyCode::Tab);
+    assert!(driver.screen().contains("type gold.working_capital to go on"), "{}", driver.screen());
+    assert!(driver.screen().contains("[ Cancel ]"), "{}", driver.screen());
+}
+
+#[test]
 fn a_commit_cannot_be_cancelled_and_staging_can() {
     let mut driver = compare(SIZE, false);
     driver.keys("A");

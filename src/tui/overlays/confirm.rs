@@ -191,7 +191,10 @@ pub fn draw(buf: &mut Buffer, area: Rect, confirm: &Confirm, core: &Core) {
     for (text, role) in facts(confirm) {
         lines.extend(wrap(&text, cells).into_iter().take(3).map(|l| (l, role)));
     }
-    let fields = confirm.reasons.len() * 2 + 2;
+    // As many failed gates as fit beside three facts; the others scroll.
+    let room = usize::from(area.height).saturating_sub(3 + 2 + 5) / 2;
+    let shown = confirm.reasons.len().min(room.max(1));
+    let fields = shown * 2 + 2;
     let height = u16::try_from(lines.len() + fields + 5).unwrap_or(u16::MAX).min(area.height);
     // The fields and buttons always show; facts give way on a small screen.
     lines.truncate(usize::from(height).saturating_sub(fields + 5).max(3));
@@ -204,7 +207,12 @@ pub fn draw(buf: &mut Buffer, area: Rect, confirm: &Confirm, core: &Core) {
         row += 1;
     }
     row += 1;
-    for (i, reason) in confirm.reasons.iter().enumerate() {
+    let first = match confirm.focus {
+        Focus::Reason(i) => (i + 1).saturating_sub(shown),
+        Focus::Name | Focus::Apply => confirm.reasons.len() - shown,
+        Focus::Cancel => 0,
+    };
+    for (i, reason) in confirm.reasons.iter().enumerate().skip(first).take(shown) {
         let text = format!("✘ {}: {}", reason.gate, escape_controls(&reason.message));
         paint::line(buf, inner, row, &[piece(fit(&text, usize::from(inner.width)), Role::Error)], theme);
         labelled(buf, inner, row + 1, "  why all the same ", &reason.input, confirm.focus == Focus::Reason(i), core);

@@ -157,8 +157,10 @@ fn in_table(screen: &mut TableScreen, core: &mut Core, id: JobId, answer: Answer
             tab.load.finish((), now);
             tab.columns = page.columns;
             let end = offset + page.rows.len() as u64;
-            tab.window.total = if page.more { tab.window.total.max(end) } else { end };
-            tab.window.more = page.more && tab.window.total <= end || tab.window.more && tab.window.total > end;
+            // An empty page ends the list, whatever it says: asking on would never end.
+            let page_more = page.more && !page.rows.is_empty();
+            tab.window.total = if page_more { tab.window.total.max(end) } else { end };
+            tab.window.more = page_more && tab.window.total <= end || tab.window.more && tab.window.total > end;
             tab.window.offset = offset;
             tab.window.rows = page.rows;
         }
@@ -223,7 +225,7 @@ fn in_compare(screen: &mut CompareScreen, core: &mut Core, id: JobId, answer: An
         Answer::Diff { page, offset } => {
             screen.diff.finish((), core.clock);
             screen.columns = page.columns;
-            screen.window.total = page.total;
+            screen.window.total = if page.rows.is_empty() { offset } else { page.total };
             screen.window.offset = offset;
             screen.window.rows = page.rows;
         }
