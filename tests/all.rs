@@ -1,4 +1,5 @@
 //! One test binary: it links the engines once.
+//! One test binary: it links the engine once.
 
 mod architecture;
 mod cases;

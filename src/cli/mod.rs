@@ -84,10 +84,16 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> std::result::Resu
     })
 }
 
-/// clap's message without its `error: ` and its usage lines.
+/// clap's message as one line, without its `error: ` and its usage lines.
 fn usage_error(e: &clap::Error) -> Error {
     let text = e.render().to_string();
-    let message = text.split("\n\n").next().unwrap_or(&text).trim_start_matches("error: ").trim();
+    let message = match e.kind() {
+        ClapKind::DisplayHelpOnMissingArgumentOrSubcommand => "a subcommand is missing".to_owned(),
+        _ => {
+            let said = text.split("\n\n").next().unwrap_or(&text).trim_start_matches("error: ");
+            said.split_whitespace().collect::<Vec<_>>().join(" ")
+        }
+    };
     Error::new(ErrorKind::Usage, message).hint("partwise COMMAND --help says what it takes.")
 }
 

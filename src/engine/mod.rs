@@ -21,14 +21,14 @@ use crate::source::{Matching, Source};
 use crate::table::number::Sum;
 use crate::table::{DataFile, PartitionTuple, Value};
 
-/// A row rule over one source and one pinned table.
+/// Row rules over one source and one pinned table; both are read once.
 #[derive(Clone)]
 pub struct RowJob {
     pub snapshot: Snapshot,
     pub source: Source,
     /// Complete: a job is only made where every column was matched.
     pub matching: Matching,
-    pub rule: RowRule,
+    pub rules: Vec<RowRule>,
     pub key: Vec<String>,
     pub ignore: Vec<String>,
     pub measures: Vec<String>,
@@ -56,7 +56,8 @@ pub trait Classified: Send + Sync {
 pub trait Engine: Send + Sync {
     fn name(&self) -> &'static str;
 
-    fn classify(&self, job: RowJob, progress: Progress) -> BoxFuture<'_, Result<Arc<dyn Classified>>>;
+    /// One result for each of the job's rules, in their order.
+    fn classify(&self, job: RowJob, progress: Progress) -> BoxFuture<'_, Result<Vec<Arc<dyn Classified>>>>;
 }
 
 /// Everything that a plan says about rows.

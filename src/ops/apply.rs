@@ -1,7 +1,6 @@
 //! Carrying a plan out: stage, one commit, verify, journal.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
 
 use serde::Serialize;
 use uuid::Uuid;
@@ -9,17 +8,17 @@ use uuid::Uuid;
 use super::browse::{At, OpenTable};
 use super::context::Context;
 use super::entry::{Work, actions};
-use super::prepare::{classify, matching, table_refusals};
+use super::prepare::{classify, table_refusals};
 use super::rebase::Footprint;
 use super::{exchange, verify};
-use crate::engine::{Classified, Staged};
+use crate::engine::Staged;
 use crate::error::{Context as _, Error, ErrorKind, Result};
 use crate::journal::{Entry, Journal, Outcome};
 use crate::lake::Snapshot;
 use crate::lake::commit::{self, Put};
 use crate::plan::{Change, GateStatus, Plan, Verdict};
 use crate::progress::{Phase, Progress};
-use crate::source::Source;
+use crate::source::{Source, match_columns};
 use crate::table::DataFile;
 use crate::table::value::millis_text;
 
@@ -162,11 +161,12 @@ async fn stage_rows(
     let rows = plan.spec.rows().ok_or_else(|| Error::new(ErrorKind::BadPlan, "the plan has no source"))?;
     let source = Source::open(&rows.source).await?;
     source.expect_fingerprint(plan.source.as_ref().map_or("", |s| s.fingerprint.as_str()))?;
-    let matching = matching(&plan.spec, pinned, &source);
+    let matching = match_columns(&pinned.metadata().schema, source.schema(), &rows.key);
     if let Some(refusal) = matching.refusals.first() {
         return Err(Error::new(refusal.kind, refusal.message.clone()));
     }
-    let classified: Arc<dyn Classified> = classify(pinned, &source, &plan.spec, matching, progress).await?;
+    let classified = classify(pinned, &source, &[&plan.spec], matching, progress).await?;
+    let classified = classified.first().ok_or_else(|| Error::new(ErrorKind::Internal, "comparing gave no result"))?;
     let summary = classified.summary();
     // What came in between is checked before the work of staging, and again
     // before the commit.
@@ -329,9 +329,12 @@ fn overridden(plan: &Plan, options: &ApplyOptions) -> Result<Plan> {
     if let Some(refusal) = plan.refusals.first() {
         return Err(Error::new(refusal.kind, refusal.message.clone()).hint(refusal.hint.clone().unwrap_or_default()));
     }
-    if let Some(gate) = plan.blocking().first() {
-        return Err(Error::new(ErrorKind::GateFailed, format!("the gate {} failed: {}", gate.name, gate.message))
-            .hint(format!("Check the source. If it is right: --override {}=REASON", gate.name)));
+    let blocking = plan.blocking();
+    if let Some(first) = blocking.first() {
+        let said: Vec<String> = blocking.iter().map(|g| format!("{}: {}", g.name, g.message)).collect();
+        let gates = if said.len() == 1 { "a gate".to_owned() } else { format!("{} gates", said.len()) };
+        return Err(Error::new(ErrorKind::GateFailed, format!("{gates} failed: {}", said.join("; ")))
+            .hint(format!("Check the source. If it is right: --override {}=REASON, for each of them.", first.name)));
     }
     Ok(plan)
 }

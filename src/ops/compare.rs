@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::browse::OpenTable;
 use super::context::Context;
-use super::prepare::{Prepared, SourceRequest, Strategy, prepare_opened};
-use crate::error::Result;
+use super::prepare::{Prepared, SourceRequest, Strategy, prepare_all};
+use crate::error::{Error, ErrorKind, Result};
 use crate::plan::advice::{self, Delivery};
 use crate::progress::Progress;
 use crate::source::Source;
@@ -45,7 +45,7 @@ impl Comparison {
 /// Whatever keeps the source or the table from being read. Without a key only
 /// the overwrite is planned.
 pub async fn compare(
-    context: &Context,
+    _context: &Context,
     table: &OpenTable,
     request: &SourceRequest,
     progress: &Progress,
@@ -53,17 +53,23 @@ pub async fn compare(
     const MERGE: Strategy = Strategy::Merge { null_safe_keys: false, delete_missing: false };
     const MERGE_DELETE: Strategy = Strategy::Merge { null_safe_keys: false, delete_missing: true };
     let source = Source::open(&request.source).await?;
-    let plan = |strategy| prepare_opened(context, table, &source, request, strategy, progress);
-    let overwrite = plan(Strategy::Overwrite).await?;
-    let delivery = advice::delivery(&overwrite.plan);
-    if overwrite.plan.key.is_empty() {
+    let keyed = !request.key.is_empty() || !table.settings.known.key.is_empty();
+    if !keyed {
+        let overwrite = one(prepare_all(table, &source, request, &[Strategy::Overwrite], progress).await?)?;
         let because = "Without a key rows can only be counted as a multiset; give one to compare with a MERGE.".into();
+        let delivery = advice::delivery(&overwrite.plan);
         return Ok(Comparison { strategies: vec![("overwrite", overwrite)], recommended: None, because, delivery });
     }
-    let merge = plan(MERGE).await?;
-    let merge_delete = plan(MERGE_DELETE).await?;
+    let plans = prepare_all(table, &source, request, &[MERGE, MERGE_DELETE, Strategy::Overwrite], progress).await?;
+    let strategies: Vec<(&'static str, Prepared)> =
+        ["MERGE", "MERGE+delete", "overwrite"].into_iter().zip(plans).collect();
+    let (merge, overwrite) = (&strategies[0].1, &strategies[2].1);
+    let delivery = advice::delivery(&overwrite.plan);
     let (recommended, because) = advice::recommend(&delivery, &overwrite.plan, &merge.plan);
-    let strategies = vec![("MERGE", merge), ("MERGE+delete", merge_delete), ("overwrite", overwrite)];
     let recommended = recommended.and_then(|name| strategies.iter().position(|(_, p)| p.plan.operation == name));
     Ok(Comparison { strategies, recommended, because, delivery })
+}
+
+fn one(plans: Vec<Prepared>) -> Result<Prepared> {
+    plans.into_iter().next().ok_or_else(|| Error::new(ErrorKind::Internal, "one strategy gave no plan"))
 }

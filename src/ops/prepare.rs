@@ -12,8 +12,8 @@ use crate::engine::{Classified, Engine, PartitionSummary, RowJob, Summary};
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate;
 use crate::plan::{
-    Change, Effect, FileTotals, KeyFacts, Layout, LayoutChange, PLAN_SCHEMA, Plan, PlanPartition, Refusal, RowTotals,
-    Spec, Verdict, Written, advice, arithmetic, kinds::RowSpec, merge::Merge, overwrite,
+    Change, Effect, FileTotals, KeyFacts, Layout, LayoutChange, PLAN_SCHEMA, Plan, PlanPartition, Refusal, RowRule,
+    RowTotals, Spec, Verdict, Written, advice, arithmetic, kinds::RowSpec, merge::Merge, overwrite,
 };
 use crate::progress::Progress;
 use crate::source::{Matching, Source, match_columns};
@@ -102,89 +102,113 @@ impl EffectRows {
 /// # Errors
 /// Whatever keeps the source or the table from being read.
 pub async fn prepare(
-    context: &Context,
+    _context: &Context,
     table: &OpenTable,
     request: &SourceRequest,
     strategy: Strategy,
     progress: &Progress,
 ) -> Result<Prepared> {
     let source = Source::open(&request.source).await?;
-    prepare_opened(context, table, &source, request, strategy, progress).await
+    let mut plans = prepare_all(table, &source, request, &[strategy], progress).await?;
+    plans.pop().ok_or_else(|| Error::new(ErrorKind::Internal, "one strategy gave no plan"))
 }
 
-pub(super) async fn prepare_opened(
-    _context: &Context,
+/// A plan for each strategy; source and table are read once for all of them.
+pub(super) async fn prepare_all(
     table: &OpenTable,
     source: &Source,
     request: &SourceRequest,
-    strategy: Strategy,
+    strategies: &[Strategy],
     progress: &Progress,
-) -> Result<Prepared> {
-    let known = &table.settings.known;
-    let or = |given: &[String], config: &[String]| names(table, if given.is_empty() { config } else { given });
-    let key = or(&request.key, &known.key)?;
-    let ignore = or(&request.ignore, &known.ignore)?;
-    if key.is_empty() && strategy != Strategy::Overwrite {
+) -> Result<Vec<Prepared>> {
+    let rows = row_spec(table, source, request)?;
+    if rows.key.is_empty() && strategies.iter().any(|s| *s != Strategy::Overwrite) {
         return Err(Error::new(ErrorKind::Usage, "a MERGE needs a key: the columns that identify a row")
             .hint("Give --key A,B, or set key for this table in the config."));
     }
-    let rows = RowSpec {
+    let matching = match_columns(&table.metadata().schema, source.schema(), &rows.key);
+    let mut plans: Vec<Plan> = strategies
+        .iter()
+        .map(|strategy| {
+            let mut plan = blank(table, strategy.spec(rows.clone()));
+            plan.source = Some(source.facts());
+            plan.findings = matching.findings.clone();
+            plan.refusals = matching.refusals.clone();
+            plan.refusals.extend(table_refusals(table, &plan.spec));
+            plan.settle();
+            plan
+        })
+        .collect();
+    if !matching.refusals.is_empty() {
+        return Ok(plans.into_iter().map(|plan| Prepared { plan, rows: None }).collect());
+    }
+    let specs: Vec<&Spec> = plans.iter().map(|p| &p.spec).collect();
+    let classified = classify(table, source, &specs, matching, progress).await?;
+    let columns: Vec<String> = table.metadata().schema.names().map(str::to_owned).collect();
+    let mut prepared = Vec::new();
+    for (mut plan, classified) in plans.drain(..).zip(classified) {
+        fill(&mut plan, classified.summary());
+        plan.gates = gate::judge(&plan, &classified.summary().evidence, &table.settings.thresholds);
+        plan.settle();
+        plan.advice = advice::advice(&plan);
+        let wrong = arithmetic::violations(&plan);
+        if !wrong.is_empty() {
+            return Err(Error::new(
+                ErrorKind::Internal,
+                format!("the plan's numbers do not add up: {}", wrong.join("; ")),
+            )
+            .hint("Nothing was written. Please report this with the table's log."));
+        }
+        prepared.push(Prepared { plan, rows: Some(EffectRows { classified, columns: columns.clone() }) });
+    }
+    Ok(prepared)
+}
+
+impl Strategy {
+    fn spec(self, rows: RowSpec) -> Spec {
+        match self {
+            Strategy::Overwrite => Spec::Overwrite(overwrite::Overwrite { mode: overwrite::Mode::Dynamic, rows }),
+            Strategy::Merge { null_safe_keys, delete_missing } => {
+                Spec::Merge(Merge { rows, null_safe_keys, delete_missing })
+            }
+        }
+    }
+}
+
+fn row_spec(table: &OpenTable, source: &Source, request: &SourceRequest) -> Result<RowSpec> {
+    let known = &table.settings.known;
+    let or = |given: &[String], config: &[String]| names(table, if given.is_empty() { config } else { given });
+    let (key, ignore) = (or(&request.key, &known.key)?, or(&request.ignore, &known.ignore)?);
+    Ok(RowSpec {
         source: source.uri.clone(),
         measures: measures(table, &key, &ignore)?,
         key,
         ignore,
         hash_seed: seed(),
-    };
-    let spec = match strategy {
-        Strategy::Overwrite => Spec::Overwrite(overwrite::Overwrite { mode: overwrite::Mode::Dynamic, rows }),
-        Strategy::Merge { null_safe_keys, delete_missing } => {
-            Spec::Merge(Merge { rows, null_safe_keys, delete_missing })
-        }
-    };
-    let mut plan = blank(table, spec);
-    plan.source = Some(source.facts());
-    let matching = matching(&plan.spec, table, source);
-    plan.findings = matching.findings.clone();
-    plan.refusals = matching.refusals.clone();
-    let unreadable = !plan.refusals.is_empty();
-    plan.refusals.extend(table_refusals(table, &plan.spec));
-    if unreadable {
-        plan.settle();
-        return Ok(Prepared { plan, rows: None });
-    }
-    let classified = classify(table, source, &plan.spec, matching, progress).await?;
-    fill(&mut plan, classified.summary());
-    let evidence = &classified.summary().evidence;
-    plan.gates = gate::judge(&plan, evidence, &table.settings.thresholds);
-    plan.settle();
-    plan.advice = advice::advice(&plan);
-    let wrong = arithmetic::violations(&plan);
-    if !wrong.is_empty() {
-        return Err(Error::new(ErrorKind::Internal, format!("the plan's numbers do not add up: {}", wrong.join("; ")))
-            .hint("Nothing was written. Please report this with the table's log."));
-    }
-    let columns = table.metadata().schema.names().map(str::to_owned).collect();
-    Ok(Prepared { plan, rows: Some(EffectRows { classified, columns }) })
+    })
 }
 
-pub(super) fn matching(spec: &Spec, table: &OpenTable, source: &Source) -> Matching {
-    match_columns(&table.metadata().schema, source.schema(), spec.rows().map_or(&[], |r| &r.key))
-}
-
-/// Runs a row rule's classification at the table's pinned version.
+/// Runs the row rules of some specs, which share source and key, at the
+/// table's pinned version.
 ///
 /// # Errors
 /// `Internal` for a kind without a row rule; whatever reading gives.
 pub(super) async fn classify(
     table: &OpenTable,
     source: &Source,
-    spec: &Spec,
+    specs: &[&Spec],
     matching: Matching,
     progress: &Progress,
-) -> Result<Arc<dyn Classified>> {
-    let (Change::Rows(rule), Some(rows)) = (spec.lower(), spec.rows()) else {
-        return Err(Error::new(ErrorKind::Internal, format!("{} has no rule for rows", spec.operation())));
-    };
+) -> Result<Vec<Arc<dyn Classified>>> {
+    let no_rule = || Error::new(ErrorKind::Internal, "a plan without a rule for rows was to be compared");
+    let rules: Vec<RowRule> = specs
+        .iter()
+        .map(|spec| match spec.lower() {
+            Change::Rows(rule) => Ok(rule),
+            Change::Files(_) => Err(no_rule()),
+        })
+        .collect::<Result<_>>()?;
+    let rows = specs.first().and_then(|s| s.rows()).ok_or_else(no_rule)?;
     let grain = &table.settings.known.grain;
     let grain = if grain.is_empty() {
         let key = rows.key.iter().filter(|c| !table.metadata().is_partition_column(c));
@@ -196,7 +220,7 @@ pub(super) async fn classify(
         snapshot: table.snapshot().clone(),
         source: source.clone(),
         matching,
-        rule,
+        rules,
         key: rows.key.clone(),
         ignore: rows.ignore.clone(),
         measures: rows.measures.clone(),

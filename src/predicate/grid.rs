@@ -89,13 +89,17 @@ impl Grid {
     /// # Errors
     /// `Usage` for an unknown column or values that cannot be compared.
     pub fn rows(&self, filter: Option<&Predicate>, sort: Option<(&str, bool)>) -> Result<Vec<usize>> {
-        let mut lazy = self.frame.clone().lazy();
-        if let Some(predicate) = filter {
-            lazy = lazy.filter(match predicate.to_polars(&self.columns)? {
-                Some(e) => e,
-                None => self.evaluated(predicate)?,
-            });
-        }
+        let failed = || "cannot filter the grid".to_owned();
+        let mut lazy = match filter.map(|predicate| (predicate, predicate.to_polars(&self.columns))) {
+            None => self.frame.clone().lazy(),
+            Some((predicate, lowered)) => match lowered? {
+                Some(e) => self.frame.clone().lazy().filter(e),
+                None => {
+                    let kept = self.frame.filter(&self.evaluated(predicate)?);
+                    kept.context(ErrorKind::Internal, failed)?.lazy()
+                }
+            },
+        };
         if let Some((name, descending)) = sort {
             let (name, _) = resolve(&self.columns, name).ok_or_else(|| {
                 let names: Vec<&str> = self.columns.iter().map(|(n, _)| n.as_str()).collect();
@@ -108,14 +112,13 @@ impl Grid {
                 .with_maintain_order(true);
             lazy = lazy.sort([name.as_str()], options);
         }
-        let failed = || "cannot filter the grid".to_owned();
         let rows = lazy.select([pl::col(ROW)]).collect().context(ErrorKind::Internal, failed)?;
         let numbers = rows.column(ROW).and_then(|c| c.u64().cloned()).context(ErrorKind::Internal, failed)?;
         Ok(numbers.into_no_null_iter().map(|n| n as usize).collect())
     }
 
-    /// The predicate's result as a column of literals.
-    fn evaluated(&self, predicate: &Predicate) -> Result<pl::Expr> {
+    /// Row by row, whether the predicate is true.
+    fn evaluated(&self, predicate: &Predicate) -> Result<pl::BooleanChunked> {
         let mut keep = Vec::with_capacity(self.frame.height());
         for row in 0..self.frame.height() {
             let lookup = |name: &str| {
@@ -125,6 +128,6 @@ impl Grid {
             };
             keep.push(predicate.evaluate(&lookup)? == Some(true));
         }
-        Ok(pl::lit(pl::Series::new("keep".into(), keep)))
+        Ok(pl::BooleanChunked::new("keep".into(), keep))
     }
 }

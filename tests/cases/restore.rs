@@ -131,8 +131,10 @@ fn undo_works_from_the_tables_history_on_another_machine() {
     let undo = elsewhere.plan_undo(&table.path, Some(&plan.id)).unwrap();
     elsewhere.apply(&undo).unwrap();
     assert_eq!(rows_of(&table.path), [row("a", 1), row("b", 3)]);
-    // The undo is an operation of its own, and can be taken back too.
-    elsewhere.undo(&table.path);
+    assert_eq!(refused(elsewhere.plan_undo(&table.path, None)).kind, ErrorKind::NoSuchOperation);
+    // The undo is an operation of its own, and can be taken back by its id.
+    let redo = elsewhere.plan_undo(&table.path, Some(&undo.id)).unwrap();
+    elsewhere.apply(&redo).unwrap();
     assert_eq!(rows_of(&table.path), [row("a", 9), row("b", 3)]);
 }
 

@@ -286,7 +286,7 @@ fn value(kind: Kind, number: u8) -> Value {
     }
     match kind {
         Kind::Boolean => Value::Boolean(number % 2 == 1),
-        Kind::Byte => Value::Int([-128, 127].get(usize::from(number)).copied().unwrap_or(n - 100)),
+        Kind::Byte => Value::Int([-128, 127].get(usize::from(number)).copied().unwrap_or(n % 200 - 100)),
         Kind::Short => Value::Int([-32_768, 32_767].get(usize::from(number)).copied().unwrap_or(n * 3 - 200)),
         Kind::Integer => {
             Value::Int([i32::MIN.into(), i32::MAX.into()].get(usize::from(number)).copied().unwrap_or(n * 7 - 500))

@@ -11,6 +11,7 @@ use crate::table::number::{bytes, grouped};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// A path, a file:// URL, or lake.name from the config
     #[arg(value_name = "TABLE")]
     table: String,
     #[command(flatten)]

@@ -16,6 +16,7 @@ use crate::table::{DataFile, Value};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// A path, a file:// URL, or lake.name from the config
     #[arg(value_name = "TABLE")]
     table: String,
     /// Keep files for which this is true: partition columns and path, rows,

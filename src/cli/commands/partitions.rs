@@ -15,6 +15,7 @@ use crate::table::value::millis_text;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// A path, a file:// URL, or lake.name from the config
     #[arg(value_name = "TABLE")]
     table: String,
     /// Keep partitions for which this is true: partition columns and rows,

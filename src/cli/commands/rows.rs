@@ -12,6 +12,7 @@ use crate::table::number::grouped_text;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// A path, a file:// URL, or lake.name from the config
     #[arg(value_name = "TABLE")]
     table: String,
     /// Keep rows for which this is true

@@ -15,6 +15,7 @@ use crate::table::value::{escape_controls, millis_text};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// A path, a file:// URL, or lake.name from the config
     #[arg(value_name = "TABLE")]
     table: String,
     #[command(flatten)]

@@ -7,6 +7,7 @@ use crate::ops::{At, OpenTable, Prepared, prepare_undo};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// A path, a file:// URL, or lake.name from the config
     #[arg(value_name = "TABLE")]
     table: String,
     /// The operation to take back [default: the last one of this program in the table's history]

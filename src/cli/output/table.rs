@@ -68,6 +68,6 @@ mod tests {
         let mut table = Table::default().left("name").right("rows");
         table.push(["日本".into(), "1,204".into()]);
         table.push(["a\x1b[31m".into(), "7".into()]);
-        assert_eq!(table.render(), "name       rows\n日本      1,204\na\\x1b[31m      7\n");
+        assert_eq!(table.render(), "name        rows\n日本       1,204\na\\x1b[31m      7\n");
     }
 }

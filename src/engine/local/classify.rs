@@ -13,7 +13,7 @@ use crate::engine::{PartitionSummary, RowJob, RowSet, Summary};
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate::Evidence;
 use crate::gate::evidence::GroupFacts;
-use crate::plan::{Effect, Effects, KeyFacts, Reach, TargetOnly};
+use crate::plan::{Effect, Effects, KeyFacts, Reach, RowRule, TargetOnly};
 use crate::progress::{Phase, Progress};
 use crate::table::{DataFile, PartitionTuple};
 
@@ -36,125 +36,150 @@ const EXAMPLES: usize = 3;
 /// Target row and source row of each row of an effect.
 pub type RowPairs = Arc<Vec<(u32, u32)>>;
 
-/// The result, with the hashed sides kept for paging and staging.
-pub struct LocalClassified {
+/// Both sides of a job, read once for all of its rules.
+pub struct Sides {
     pub fetch: Fetch,
     pub roles: Roles,
     pub partitions: Partitions,
     pub source: Side,
+    /// First the rows of the slice, then those of other files that a rule reaches.
     pub target: Side,
     /// The target's files, in the order of its spans.
     pub files: Vec<DataFile>,
+    /// How many of `files` are in the slice, and how many rows they hold.
+    slice_files: usize,
+    slice_rows: usize,
+    /// The partition numbers below this are delivered by the source.
+    slice: usize,
+    live: Vec<DataFile>,
+}
+
+/// What one rule makes of the sides.
+pub struct LocalClassified {
+    pub sides: Arc<Sides>,
+    pub rule: RowRule,
+    /// The files and rows of the target that the rule reaches: a prefix.
+    pub reach_files: usize,
+    pub reach_rows: usize,
     pub pairs: Pairs,
     pub fates: Vec<Fate>,
-    /// Files that are rewritten, as indexes of `files`.
+    /// Files that are rewritten, as indexes of the target's files.
     pub rewritten: BTreeSet<usize>,
-    pub replaces: bool,
     pub summary: Summary,
     /// Row lists of effects that were paged through.
     pub pages: Mutex<HashMap<Effect, RowPairs>>,
 }
 
-pub async fn classify(job: RowJob, progress: &Progress) -> Result<LocalClassified> {
+/// Reads both sides once and judges every row by each rule.
+///
+/// # Errors
+/// Whatever reading gives; `Cancelled`.
+pub async fn classify(job: RowJob, progress: &Progress) -> Result<Vec<LocalClassified>> {
     let fetch = Fetch::new(Arc::new(job))?;
     let job = fetch.job.clone();
     let roles = roles::resolve(&job, &fetch.layout)?;
     let all = fetch.all_columns();
     let live = job.snapshot.files(true).await?;
 
-    progress.enter(
-        Phase::Reading,
-        job.source.files.len() as u64 + live.len() as u64,
-        live.iter().map(|f| f.size).sum(),
-    );
+    let files_total = job.source.files.len() as u64 + live.len() as u64;
+    progress.enter(Phase::Reading, files_total, live.iter().map(|f| f.size).sum());
     let mut partitions = Partitions::default();
-    let source =
-        Side::read(job.source.files.len(), &roles, &mut partitions, progress, |i| fetch.source(i, &all, None)).await?;
-    if u32::try_from(source.len()).is_err() {
-        return Err(Error::new(ErrorKind::BadSource, "the source has more than 4,294,967,295 rows")
-            .hint("Deliver it in several slices."));
-    }
+    let open_source = |i| fetch.source(i, &all, None);
+    let source = Side::read(job.source.files.len(), &roles, &mut partitions, progress, open_source).await?;
+    check_size(&source, "source")?;
     let slice: Vec<PartitionTuple> = partitions.tuples.clone();
     let in_slice: HashSet<&PartitionTuple> = slice.iter().collect();
 
-    let outside: Vec<(usize, &DataFile)> =
-        live.iter().enumerate().filter(|(_, f)| !in_slice.contains(&f.partition)).collect();
-    let (found, reached) = search_outside(&fetch, &roles, &slice, &outside, progress).await?;
-    let files: Vec<DataFile> = live
-        .iter()
-        .enumerate()
-        .filter(|(i, f)| in_slice.contains(&f.partition) || reached.contains(i))
-        .map(|(_, f)| f.clone())
-        .collect();
-    let target =
-        Side::read(files.len(), &roles, &mut partitions, progress, |i| fetch.target(&files[i], &all, None)).await?;
-    if u32::try_from(target.len()).is_err() {
-        return Err(Error::new(ErrorKind::BadDataFile, "the slice has more than 4,294,967,295 rows")
-            .hint("Deliver it in several slices."));
-    }
+    let (inside, outside): (Vec<_>, Vec<_>) =
+        live.iter().enumerate().partition(|(_, f)| in_slice.contains(&f.partition));
+    let searches = Searches::new(&job.rules, &roles);
+    let found = elsewhere::find(&fetch, &roles, &searches.all, &slice, &outside, progress).await?;
+    let reached: BTreeSet<usize> = searches.reached(&job.rules, &found);
+    let mut files: Vec<DataFile> = inside.iter().map(|(_, f)| (*f).clone()).collect();
+    let slice_files = files.len();
+    files.extend(reached.iter().map(|i| live[*i].clone()));
+    let open_target = |i: usize| fetch.target(&files[i], &all, None);
+    let target = Side::read(files.len(), &roles, &mut partitions, progress, open_target).await?;
+    check_size(&target, "slice")?;
 
     progress.check()?;
     progress.enter(Phase::Joining, 0, 0);
-    let keyed = !roles.key.is_empty();
-    let pairs = pair(&source, &target, job.rule.pairing, keyed);
-    let fates = fates(&source, &target, &pairs, job.rule.target_only, slice.len(), keyed);
-    let replaces = job.rule.reach == Reach::Slice;
-    let rewritten: BTreeSet<usize> = (0..files.len())
-        .filter(|i| {
-            let span = target.files[*i];
-            replaces
-                || fates[span.start..span.end]
-                    .iter()
-                    .any(|f| matches!(f, Fate::Updated | Fate::Unchanged | Fate::Deleted))
-        })
-        .collect();
-    let mut classified = LocalClassified {
-        summary: Summary::default(),
-        pages: Mutex::default(),
+    let sides = Arc::new(Sides {
+        slice_rows: target.files[..slice_files].last().map_or(0, |span| span.end),
+        slice: slice.len(),
         fetch,
         roles,
         partitions,
         source,
         target,
         files,
-        pairs,
-        fates,
-        rewritten,
-        replaces,
-    };
-    classified.summary = classified.summarise(&live, slice.len(), found).await?;
+        slice_files,
+        live,
+    });
+    let mut classified = Vec::new();
+    for (index, rule) in job.rules.iter().enumerate() {
+        progress.check()?;
+        classified.push(LocalClassified::new(sides.clone(), *rule, searches.reported(index, &found)).await?);
+    }
     Ok(classified)
 }
 
-/// Looks for the source's keys outside the slice, as far as the rule and the
-/// warning about doubled keys need it. Gives what to report and the files that
-/// the rule itself reaches.
-async fn search_outside(
-    fetch: &Fetch,
-    roles: &Roles,
-    slice: &[PartitionTuple],
-    outside: &[(usize, &DataFile)],
-    progress: &Progress,
-) -> Result<(Option<Elsewhere>, BTreeSet<usize>)> {
-    if roles.key.is_empty() {
-        return Ok((None, BTreeSet::new()));
+fn check_size(side: &Side, what: &str) -> Result<()> {
+    if u32::try_from(side.len()).is_ok_and(|rows| rows < u32::MAX) {
+        return Ok(());
     }
-    let rule = fetch.job.rule;
-    let by_key = elsewhere::find(fetch, roles, &Search::by_key(roles, rule.pairing), slice, outside, progress).await?;
-    if rule.reach == Reach::Slice {
-        return Ok((Some(by_key), BTreeSet::new()));
-    }
-    let reached = by_key.files.clone();
-    let bound = roles.partition.iter().any(|c| roles.key.contains(c));
-    if !bound {
-        return Ok((Some(by_key), reached));
-    }
-    let stripped =
-        elsewhere::find(fetch, roles, &Search::by_stripped_key(roles, rule.pairing), slice, outside, progress).await?;
-    Ok((Some(stripped), reached))
+    Err(Error::new(ErrorKind::BadSource, format!("the {what} has more than 4,294,967,294 rows"))
+        .hint("Deliver it in several slices."))
 }
 
-fn fates(source: &Side, target: &Side, pairs: &Pairs, rule: TargetOnly, slice: usize, keyed: bool) -> Vec<Fate> {
+/// The searches outside the slice that a job's rules need, each made once.
+struct Searches {
+    all: Vec<Search>,
+    /// Per rule: the search for rows that it reaches, and the one to report.
+    of_rule: Vec<Option<(usize, usize)>>,
+}
+
+impl Searches {
+    fn new(rules: &[RowRule], roles: &Roles) -> Searches {
+        let mut searches = Searches { all: Vec::new(), of_rule: Vec::new() };
+        let bound = roles.partition.iter().any(|c| roles.key.contains(c));
+        for rule in rules {
+            let of_rule = (!roles.key.is_empty()).then(|| {
+                let by_key = searches.number(Search::by_key(roles, rule.pairing));
+                // Rows that a partition column in a join's key hides are doubled.
+                let hidden = rule.reach == Reach::Key && bound;
+                let report =
+                    if hidden { searches.number(Search::by_stripped_key(roles, rule.pairing)) } else { by_key };
+                (by_key, report)
+            });
+            searches.of_rule.push(of_rule);
+        }
+        searches
+    }
+
+    fn number(&mut self, search: Search) -> usize {
+        self.all.iter().position(|s| *s == search).unwrap_or_else(|| {
+            self.all.push(search);
+            self.all.len() - 1
+        })
+    }
+
+    fn reached(&self, rules: &[RowRule], found: &[Elsewhere]) -> BTreeSet<usize> {
+        let reaching = rules.iter().zip(&self.of_rule).filter(|(rule, _)| rule.reach == Reach::Key);
+        reaching
+            .filter_map(|(_, of_rule)| *of_rule)
+            .flat_map(|(by_key, _)| found[by_key].files.iter().copied())
+            .collect()
+    }
+
+    fn reported(&self, rule: usize, found: &[Elsewhere]) -> Option<Elsewhere> {
+        self.of_rule[rule].map(|(_, report)| found[report].clone())
+    }
+}
+
+fn fates(sides: &Sides, pairs: &Pairs, rule: TargetOnly) -> Vec<Fate> {
+    let (source, target, slice) = (&sides.source, &sides.target, sides.slice);
+    let keyed = !sides.roles.key.is_empty();
     // "Its key is not in S" is meant null-safely, whatever the join does.
     let mut delivered: HashIndex<()> = HashIndex::default();
     if keyed && rule != TargetOnly::Delete {
@@ -173,31 +198,65 @@ fn fates(source: &Side, target: &Side, pairs: &Pairs, rule: TargetOnly, slice: u
         s if source.row[s as usize] == target.row[t] => Fate::Unchanged,
         _ => Fate::Updated,
     };
-    (0..target.len()).map(fate).collect()
+    (0..pairs.source_of.len()).map(fate).collect()
 }
 
 impl LocalClassified {
-    async fn summarise(&self, live: &[DataFile], slice: usize, found: Option<Elsewhere>) -> Result<Summary> {
+    async fn new(sides: Arc<Sides>, rule: RowRule, found: Option<Elsewhere>) -> Result<LocalClassified> {
+        let replaces = rule.reach == Reach::Slice;
+        let (reach_files, reach_rows) =
+            if replaces { (sides.slice_files, sides.slice_rows) } else { (sides.files.len(), sides.target.len()) };
+        let keyed = !sides.roles.key.is_empty();
+        let pairs = pair(&sides.source, &sides.target, reach_rows, rule.pairing, keyed);
+        let fates = fates(&sides, &pairs, rule.target_only);
+        let rewrites = |fate: &Fate| matches!(fate, Fate::Updated | Fate::Unchanged | Fate::Deleted);
+        let rewritten = (0..reach_files)
+            .filter(|i| {
+                let span = sides.target.files[*i];
+                replaces || fates[span.start..span.end].iter().any(rewrites)
+            })
+            .collect();
+        let mut classified = LocalClassified {
+            sides,
+            rule,
+            reach_files,
+            reach_rows,
+            pairs,
+            fates,
+            rewritten,
+            summary: Summary::default(),
+            pages: Mutex::default(),
+        };
+        classified.summary = classified.summarise(found).await?;
+        Ok(classified)
+    }
+
+    pub fn replaces(&self) -> bool {
+        self.rule.reach == Reach::Slice
+    }
+
+    async fn summarise(&self, found: Option<Elsewhere>) -> Result<Summary> {
         let (effects, written) = self.count();
-        let (source, target) = (&self.source, &self.target);
+        let sides = &self.sides;
+        let (source, slice, live) = (&sides.source, sides.slice, &sides.live);
         let left: HashSet<usize> = (0..effects.len()).filter(|p| *p < slice || effects[*p].moved_out > 0).collect();
         let mut files_of: BTreeMap<&PartitionTuple, (u64, u64)> = BTreeMap::new();
         for file in live {
             let entry = files_of.entry(&file.partition).or_default();
             *entry = (entry.0 + 1, entry.1 + file.size);
         }
-        let sums: Vec<Vec<_>> = (0..self.roles.measures.len())
+        let sums: Vec<Vec<_>> = (0..sides.roles.measures.len())
             .map(|m| {
                 let leaves = |t: usize| matches!(self.fates[t], Fate::Updated | Fate::Unchanged | Fate::Deleted);
-                measure::sums(m, source, target, &self.pairs, effects.len(), leaves)
+                measure::sums(m, source, &sides.target, &self.pairs, effects.len(), leaves)
             })
             .collect();
         let mut partitions = Vec::new();
         for number in left {
-            let values = self.partitions.tuples[number].clone();
+            let values = sides.partitions.tuples[number].clone();
             let (files_before, bytes_before) = files_of.get(&values).copied().unwrap_or_default();
             let mut effects = effects[number];
-            let mut measures: Vec<_> = self
+            let mut measures: Vec<_> = sides
                 .fetch
                 .job
                 .measures
@@ -209,7 +268,7 @@ impl LocalClassified {
             if number >= slice {
                 // Only some of its files were read: count the rest, and say
                 // nothing of sums that were not taken.
-                effects.before = self.rows_of_partition(live, &values, effects.before).await?;
+                effects.before = self.rows_of_partition(&values, effects.before).await?;
                 measures.clear();
             }
             partitions.push(PartitionSummary {
@@ -228,37 +287,40 @@ impl LocalClassified {
             null_partition_rows: source.null_partitions,
             empty_partition_rows: source.empty_partitions,
             elsewhere_searched: found.is_some(),
-            groups: self.groups(slice),
+            groups: self.groups(),
             ..Evidence::default()
         };
-        let null_safe = elsewhere::null_safe(self.fetch.job.rule.pairing);
-        let (source_duplicates, repeated) = duplicates(source, null_safe, EXAMPLES);
-        let (target_duplicates, _) = duplicates(target, null_safe, 0);
-        evidence.duplicate_examples = self.key_texts(&repeated).await?;
         let elsewhere = found.map(|f| {
             evidence.elsewhere_examples = f.examples;
             f.rows
         });
-        let keys = if self.roles.key.is_empty() {
+        let keys = if sides.roles.key.is_empty() {
             KeyFacts::default()
         } else {
+            let null_safe = elsewhere::null_safe(self.rule.pairing);
+            let (source_duplicates, repeated) = duplicates(source, source.len(), null_safe, EXAMPLES);
+            let (target_duplicates, _) = duplicates(&sides.target, self.reach_rows, null_safe, 0);
+            evidence.duplicate_examples = self.key_texts(&repeated).await?;
             KeyFacts {
                 duplicates: crate::plan::SidePair { source: source_duplicates, target: target_duplicates },
-                nulls: crate::plan::SidePair { source: nulls(source), target: nulls(target) },
+                nulls: crate::plan::SidePair {
+                    source: nulls(source, source.len()),
+                    target: nulls(&sides.target, self.reach_rows),
+                },
                 elsewhere,
                 existing: self.existing(),
                 examples: evidence.duplicate_examples.clone(),
             }
         };
         let ambiguous: Vec<usize> = self.pairs.ambiguous.iter().map(|(_, s)| *s as usize).collect();
-        let in_slice_rows = target.partition.iter().filter(|p| (**p as usize) < slice).count() as u64;
-        let slice_tuples: HashSet<&PartitionTuple> = self.partitions.tuples[..slice].iter().collect();
+        let in_slice_rows = sides.slice_rows as u64;
+        let slice_tuples: HashSet<&PartitionTuple> = sides.partitions.tuples[..slice].iter().collect();
         let elsewhere_rows: Option<u64> =
             live.iter().filter(|f| !slice_tuples.contains(&f.partition)).map(DataFile::live_rows).sum();
         let gone = partitions.iter().filter(|p| p.files_before > 0 && p.effects.after() == 0).count() as u64;
         let new = partitions.iter().filter(|p| p.files_before == 0 && p.effects.after() > 0).count() as u64;
         let not_null =
-            self.fetch.layout.schema.fields.iter().zip(&source.nulls).filter(|(f, n)| !f.nullable && **n > 0);
+            sides.fetch.layout.schema.fields.iter().zip(&source.nulls).filter(|(f, n)| !f.nullable && **n > 0);
         Ok(Summary {
             source_rows: source.len() as u64,
             slice_before: in_slice_rows,
@@ -268,7 +330,7 @@ impl LocalClassified {
             ambiguous: self.pairs.ambiguous_total,
             ambiguous_examples: self.key_texts(&ambiguous).await?,
             not_null: not_null.map(|(f, n)| (f.name.clone(), *n)).collect(),
-            removed: self.rewritten.iter().map(|i| self.files[*i].clone()).collect(),
+            removed: self.rewritten.iter().map(|i| sides.files[*i].clone()).collect(),
             rows_rewritten_unchanged: effects.iter().map(|e| e.unchanged + e.copied).sum(),
             table_partitions: files_of.len() as u64,
             table_files: live.len() as u64,
@@ -279,8 +341,8 @@ impl LocalClassified {
 
     /// Effects and written rows per partition number.
     fn count(&self) -> (Vec<Effects>, Vec<RowSet>) {
-        let (source, target) = (&self.source, &self.target);
-        let mut effects = vec![Effects::default(); self.partitions.tuples.len()];
+        let (source, target) = (&self.sides.source, &self.sides.target);
+        let mut effects = vec![Effects::default(); self.sides.partitions.tuples.len()];
         let mut written = vec![RowSet::default(); effects.len()];
         for s in 0..source.len() {
             let at = source.partition[s] as usize;
@@ -290,7 +352,7 @@ impl LocalClassified {
                 written[at].add(mix(source.row[s]));
             }
         }
-        for (file, span) in target.files.iter().enumerate() {
+        for (file, span) in target.files[..self.reach_files].iter().enumerate() {
             let rewritten = self.rewritten.contains(&file);
             for t in span.start..span.end {
                 let from = target.partition[t] as usize;
@@ -326,13 +388,13 @@ impl LocalClassified {
         (effects, written)
     }
 
-    async fn rows_of_partition(&self, live: &[DataFile], values: &PartitionTuple, read: u64) -> Result<u64> {
-        let was_read: HashSet<&str> = self.files.iter().map(|f| f.path.as_str()).collect();
+    async fn rows_of_partition(&self, values: &PartitionTuple, read: u64) -> Result<u64> {
+        let was_read: HashSet<&str> = self.sides.files.iter().map(|f| f.path.as_str()).collect();
         let mut rows = read;
-        for file in live.iter().filter(|f| f.partition == *values && !was_read.contains(f.path.as_str())) {
+        for file in self.sides.live.iter().filter(|f| f.partition == *values && !was_read.contains(f.path.as_str())) {
             rows += match file.live_rows() {
                 Some(rows) => rows,
-                None => self.fetch.count(file).await?,
+                None => self.sides.fetch.count(file).await?,
             };
         }
         Ok(rows)
@@ -340,21 +402,23 @@ impl LocalClassified {
 
     /// Source rows whose key the rule finds in the reachable table.
     fn existing(&self) -> u64 {
-        let null_safe = elsewhere::null_safe(self.fetch.job.rule.pairing);
+        let (source, target) = (&self.sides.source, &self.sides.target);
+        let null_safe = elsewhere::null_safe(self.rule.pairing);
         let usable = |side: &Side, row: usize| null_safe || !side.null_key[row];
         let mut keys: HashIndex<()> = HashIndex::default();
-        keys.extend((0..self.target.len()).filter(|t| usable(&self.target, *t)).map(|t| (self.target.key[t], ())));
-        (0..self.source.len()).filter(|s| usable(&self.source, *s) && keys.contains_key(&self.source.key[*s])).count()
-            as u64
+        keys.extend((0..self.reach_rows).filter(|t| usable(target, *t)).map(|t| (target.key[t], ())));
+        (0..source.len()).filter(|s| usable(source, *s) && keys.contains_key(&source.key[*s])).count() as u64
     }
 
-    fn groups(&self, slice: usize) -> Vec<GroupFacts> {
-        let rows = self.target.partition.iter().filter(|p| (**p as usize) < slice).count() as u64;
+    fn groups(&self) -> Vec<GroupFacts> {
+        let sides = &self.sides;
         let mut facts = Vec::new();
-        for (i, (column, configured)) in self.fetch.job.grain.iter().enumerate() {
-            let (Some(now), Some(delivered)) = (self.target.groups.get(i), self.source.groups.get(i)) else { continue };
+        for (i, (column, configured)) in sides.fetch.job.grain.iter().enumerate() {
+            let (Some(now), Some(delivered)) = (sides.target.groups.get(i), sides.source.groups.get(i)) else {
+                continue;
+            };
             let overflow = now.overflow || delivered.overflow;
-            let repeats = now.values.len() as u64 * ROWS_PER_GROUP <= rows;
+            let repeats = now.values.len() as u64 * ROWS_PER_GROUP <= sides.slice_rows as u64;
             if !configured && (overflow || !repeats) {
                 continue;
             }
@@ -371,13 +435,14 @@ impl LocalClassified {
 
     /// The keys of some source rows, for people.
     async fn key_texts(&self, rows: &[usize]) -> Result<Vec<String>> {
+        let sides = &self.sides;
         let mut texts = Vec::new();
         for row in rows.iter().take(EXAMPLES) {
-            let (file, position) = self.source.place(*row);
-            let batches = self.fetch.source(file, &self.roles.key, Some(&[position])).await?;
+            let (file, position) = sides.source.place(*row);
+            let batches = sides.fetch.source(file, &sides.roles.key, Some(&[position])).await?;
             for (_, values) in collect_rows(batches).await? {
                 let parts: Vec<String> =
-                    self.fetch.job.key.iter().zip(values).map(|(c, v)| format!("{c}={v}")).collect();
+                    sides.fetch.job.key.iter().zip(values).map(|(c, v)| format!("{c}={v}")).collect();
                 texts.push(parts.join(", "));
             }
         }
@@ -385,6 +450,6 @@ impl LocalClassified {
     }
 }
 
-fn nulls(side: &Side) -> u64 {
-    side.null_key.iter().filter(|n| **n).count() as u64
+fn nulls(side: &Side, rows: usize) -> u64 {
+    side.null_key[..rows].iter().filter(|n| **n).count() as u64
 }

@@ -18,7 +18,7 @@ use crate::table::{DataFile, PartitionTuple, Value};
 type KeySet = HashSet<u128, std::hash::BuildHasherDefault<Identity>>;
 
 /// What the search found.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Elsewhere {
     /// Source rows whose key lives outside the slice.
     pub rows: u64,
@@ -28,6 +28,7 @@ pub struct Elsewhere {
 }
 
 /// Which columns are compared, and which partitions can hold them at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Search {
     pub columns: Vec<usize>,
     pub null_safe: bool,
@@ -64,75 +65,119 @@ pub fn null_safe(pairing: Pairing) -> bool {
     !matches!(pairing, Pairing::Join { null_safe: false })
 }
 
-/// Scans key columns of the files outside the slice.
+/// Scans the key columns of the files outside the slice once for all searches.
 ///
 /// # Errors
 /// Whatever reading gives.
 pub async fn find(
     fetch: &Fetch,
     roles: &Roles,
-    search: &Search,
+    searches: &[Search],
     slice: &[PartitionTuple],
     outside: &[(usize, &DataFile)],
     progress: &Progress,
-) -> Result<Elsewhere> {
-    const EXAMPLES: usize = 3;
-    let mut found = Elsewhere::default();
-    if search.is_empty(roles) {
-        return Ok(found);
+) -> Result<Vec<Elsewhere>> {
+    let mut running: Vec<Running> = searches.iter().map(|search| Running::new(search, roles, slice)).collect();
+    if outside.is_empty() || running.iter().all(|r| r.idle) {
+        return Ok(running.into_iter().map(|r| r.found).collect());
     }
-    // key → source rows that have it
-    let mut wanted: HashIndex<u64> = HashIndex::default();
     for file in 0..fetch.job.source.files.len() {
-        let mut batches = fetch.source(file, &search.columns, None).await?;
+        let mut batches = fetch.source(file, &roles.key, None).await?;
         while let Some(live) = batches.try_next().await? {
-            let (hashes, nulls) = keys(&live.batch, search, roles.seed)?;
-            for (hash, _) in hashes.into_iter().zip(nulls).filter(|(_, null)| search.null_safe || !null) {
-                *wanted.entry(hash).or_default() += 1;
+            for search in running.iter_mut().filter(|r| !r.idle) {
+                search.want(&live.batch, roles)?;
             }
         }
     }
-    let columns: &[String] = &fetch.layout.partition_columns;
-    let mut seen = KeySet::default();
-    let reachable: HashSet<Vec<Value>> = slice.iter().map(|tuple| search.bound_values(tuple)).collect();
-    for (index, file) in outside.iter().filter(|(_, f)| reachable.contains(&search.bound_values(&f.partition))) {
+    for (index, file) in outside {
+        if !running.iter().any(|r| r.can_hold(&file.partition)) {
+            continue;
+        }
         progress.check()?;
-        let mut batches = fetch.target(file, &search.columns, None).await?;
+        let mut batches = fetch.target(file, &roles.key, None).await?;
         while let Some(live) = batches.try_next().await? {
-            let (hashes, nulls) = keys(&live.batch, search, roles.seed)?;
-            for (row, hash) in hashes.into_iter().enumerate() {
-                if (nulls[row] && !search.null_safe) || !wanted.contains_key(&hash) {
-                    continue;
-                }
-                found.files.insert(*index);
-                if seen.insert(hash) {
-                    found.rows += wanted[&hash];
-                    if found.examples.len() < EXAMPLES {
-                        let names = search.columns.iter().map(|c| &fetch.layout.schema.fields[*c].name);
-                        let key: Vec<String> = names
-                            .zip(live.batch.columns())
-                            .map(|(name, column)| format!("{name}={}", value_at(column.as_ref(), row)))
-                            .collect();
-                        found.examples.push(format!("{} in {}", key.join(", "), file.partition.label(columns)));
-                    }
-                }
+            for search in running.iter_mut().filter(|r| r.can_hold(&file.partition)) {
+                search.look(&live.batch, *index, file, fetch, roles)?;
             }
         }
         progress.advance(1, 0, file.size);
     }
-    Ok(found)
+    Ok(running.into_iter().map(|r| r.found).collect())
 }
 
-/// Hashes of projected key columns; seeds go by the schema's indexes, so that
-/// they equal those of full-width batches.
-fn keys(batch: &RecordBatch, search: &Search, seed: u64) -> Result<(Vec<u128>, Vec<bool>)> {
-    let mut hashes = vec![0u128; batch.num_rows()];
-    let mut nulls = vec![false; batch.num_rows()];
-    for (array, column) in batch.columns().iter().zip(&search.columns) {
-        hash::add_column(array, hash::column_seed(seed, *column), &mut hashes)?;
-        if array.null_count() > 0 {
-            nulls.iter_mut().enumerate().for_each(|(row, null)| *null |= array.is_null(row));
+/// One search on its way.
+struct Running<'a> {
+    search: &'a Search,
+    /// Nothing outside can match.
+    idle: bool,
+    reachable: HashSet<Vec<Value>>,
+    /// key → source rows that have it
+    wanted: HashIndex<u64>,
+    seen: KeySet,
+    found: Elsewhere,
+}
+
+impl<'a> Running<'a> {
+    fn new(search: &'a Search, roles: &Roles, slice: &[PartitionTuple]) -> Running<'a> {
+        Running {
+            search,
+            idle: search.is_empty(roles),
+            reachable: slice.iter().map(|tuple| search.bound_values(tuple)).collect(),
+            wanted: HashIndex::default(),
+            seen: KeySet::default(),
+            found: Elsewhere::default(),
         }
     }
-    Ok((hashes, nulls))
+
+    fn can_hold(&self, tuple: &PartitionTuple) -> bool {
+        !self.idle && self.reachable.contains(&self.search.bound_values(tuple))
+    }
+
+    fn want(&mut self, batch: &RecordBatch, roles: &Roles) -> Result<()> {
+        let (hashes, nulls) = self.keys(batch, roles)?;
+        for (hash, _) in hashes.into_iter().zip(nulls).filter(|(_, null)| self.search.null_safe || !null) {
+            *self.wanted.entry(hash).or_default() += 1;
+        }
+        Ok(())
+    }
+
+    fn look(&mut self, batch: &RecordBatch, index: usize, file: &DataFile, fetch: &Fetch, roles: &Roles) -> Result<()> {
+        const EXAMPLES: usize = 3;
+        let (hashes, nulls) = self.keys(batch, roles)?;
+        for (row, hash) in hashes.into_iter().enumerate() {
+            let Some(rows) = self.wanted.get(&hash).filter(|_| self.search.null_safe || !nulls[row]) else { continue };
+            self.found.files.insert(index);
+            if self.seen.insert(hash) {
+                self.found.rows += rows;
+                if self.found.examples.len() < EXAMPLES {
+                    let text = |column: &usize| {
+                        let name = &fetch.layout.schema.fields[*column].name;
+                        let at = roles.key.iter().position(|c| c == column)?;
+                        Some(format!("{name}={}", value_at(batch.column(at).as_ref(), row)))
+                    };
+                    let key: Vec<String> = self.search.columns.iter().filter_map(text).collect();
+                    let place = file.partition.label(&fetch.layout.partition_columns);
+                    self.found.examples.push(format!("{} in {place}", key.join(", ")));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Key hashes of a batch of the key's columns; seeds go by the schema's
+    /// indexes, so that they equal those of full-width batches.
+    fn keys(&self, batch: &RecordBatch, roles: &Roles) -> Result<(Vec<u128>, Vec<bool>)> {
+        let mut hashes = vec![0u128; batch.num_rows()];
+        let mut nulls = vec![false; batch.num_rows()];
+        for (array, column) in batch.columns().iter().zip(&roles.key) {
+            if !self.search.columns.contains(column) {
+                continue;
+            }
+            hash::add_column(array, hash::column_seed(roles.seed, *column), &mut hashes)?;
+            if array.null_count() > 0 {
+                nulls.iter_mut().enumerate().for_each(|(row, null)| *null |= array.is_null(row));
+            }
+        }
+        Ok((hashes, nulls))
+    }
 }

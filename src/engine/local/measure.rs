@@ -20,7 +20,7 @@ pub fn sums(
     let zero = side_rows(source).or_else(|| side_rows(target)).map_or_else(Sum::float, |m: MeasureRows| m.zero());
     let mut all = vec![(zero, zero); partitions];
     if let Some(rows) = target.measures.get(measure) {
-        for t in 0..target.len() {
+        for t in 0..pairs.source_of.len() {
             let sums = &mut all[target.partition[t] as usize];
             sums.0.add(rows.row(t));
             if !leaves(t) {

@@ -32,10 +32,10 @@ impl Engine for LocalEngine {
         "local"
     }
 
-    fn classify(&self, job: RowJob, progress: Progress) -> BoxFuture<'_, Result<Arc<dyn Classified>>> {
+    fn classify(&self, job: RowJob, progress: Progress) -> BoxFuture<'_, Result<Vec<Arc<dyn Classified>>>> {
         async move {
-            let classified: Arc<dyn Classified> = Arc::new(classify::classify(job, &progress).await?);
-            Ok(classified)
+            let classified = classify::classify(job, &progress).await?;
+            Ok(classified.into_iter().map(|c| Arc::new(c) as Arc<dyn Classified>).collect())
         }
         .boxed()
     }

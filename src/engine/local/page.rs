@@ -34,8 +34,10 @@ impl LocalClassified {
             Effect::Zombies => Some(Fate::Zombie),
         };
         let mut rows: Vec<(u32, u32)> = match fate {
-            None => (0..self.source.len()).filter(|s| self.pairs.times[*s] == 0).map(|s| (NONE, s as u32)).collect(),
-            Some(fate) => (0..self.target.len())
+            None => {
+                (0..self.sides.source.len()).filter(|s| self.pairs.times[*s] == 0).map(|s| (NONE, s as u32)).collect()
+            }
+            Some(fate) => (0..self.reach_rows)
                 .filter(|t| self.fates[*t] == fate)
                 .map(|t| {
                     (
@@ -45,13 +47,16 @@ impl LocalClassified {
                 })
                 .collect(),
         };
-        let mut order: Vec<usize> = (0..self.partitions.tuples.len()).collect();
-        order.sort_by(|a, b| self.partitions.tuples[*a].cmp(&self.partitions.tuples[*b]));
+        let mut order: Vec<usize> = (0..self.sides.partitions.tuples.len()).collect();
+        order.sort_by(|a, b| self.sides.partitions.tuples[*a].cmp(&self.sides.partitions.tuples[*b]));
         let mut rank = vec![0usize; order.len()];
         order.iter().enumerate().for_each(|(at, number)| rank[*number] = at);
         rows.sort_by_key(|(t, s)| {
-            let number =
-                if *s == NONE { self.target.partition[*t as usize] } else { self.source.partition[*s as usize] };
+            let number = if *s == NONE {
+                self.sides.target.partition[*t as usize]
+            } else {
+                self.sides.source.partition[*s as usize]
+            };
             (rank[number as usize], *t, *s)
         });
         let rows = Arc::new(rows);
@@ -64,20 +69,20 @@ impl LocalClassified {
         let start = usize::try_from(offset).unwrap_or(usize::MAX).min(rows.len());
         let page = &rows[start..rows.len().min(start.saturating_add(limit))];
         let place = |side: &super::side::Side, row: u32| (row != NONE).then(|| side.place(row as usize));
-        let old: Vec<Option<Place>> = page.iter().map(|(t, _)| place(&self.target, *t)).collect();
-        let new: Vec<Option<Place>> = page.iter().map(|(_, s)| place(&self.source, *s)).collect();
-        let all = self.fetch.all_columns();
+        let old: Vec<Option<Place>> = page.iter().map(|(t, _)| place(&self.sides.target, *t)).collect();
+        let new: Vec<Option<Place>> = page.iter().map(|(_, s)| place(&self.sides.source, *s)).collect();
+        let all = self.sides.fetch.all_columns();
         let mut old_rows: HashMap<Place, Vec<Value>> = HashMap::new();
         for (file, positions) in by_file(&old) {
-            let batches = self.fetch.target(&self.files[file], &all, Some(&positions)).await?;
+            let batches = self.sides.fetch.target(&self.sides.files[file], &all, Some(&positions)).await?;
             old_rows.extend(collect_rows(batches).await?.into_iter().map(|(at, values)| ((file, at), values)));
         }
         let mut new_rows: HashMap<Place, Vec<Value>> = HashMap::new();
         if new.iter().any(Option::is_some) {
-            self.fetch.job.source.check_unchanged().await?;
+            self.sides.fetch.job.source.check_unchanged().await?;
         }
         for (file, positions) in by_file(&new) {
-            let batches = self.fetch.source(file, &all, Some(&positions)).await?;
+            let batches = self.sides.fetch.source(file, &all, Some(&positions)).await?;
             new_rows.extend(collect_rows(batches).await?.into_iter().map(|(at, values)| ((file, at), values)));
         }
         let find = |rows: &HashMap<Place, Vec<Value>>, at: &Option<Place>| match at {
@@ -90,7 +95,7 @@ impl LocalClassified {
             .zip(&new)
             .map(|(old, new)| {
                 Ok(EffectRow {
-                    last_version: old.and_then(|(file, _)| self.files[file].version),
+                    last_version: old.and_then(|(file, _)| self.sides.files[file].version),
                     old: find(&old_rows, old)?,
                     new: find(&new_rows, new)?,
                 })

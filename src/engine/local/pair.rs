@@ -45,19 +45,20 @@ impl Hasher for Identity {
 
 pub type HashIndex<V> = HashMap<u128, V, BuildHasherDefault<Identity>>;
 
-/// Pairs the rows of two sides. `keyed` is false where no key was given.
-pub fn pair(source: &Side, target: &Side, pairing: Pairing, keyed: bool) -> Pairs {
+/// Pairs the source's rows with the first `reach` rows of the target. `keyed`
+/// is false where no key was given.
+pub fn pair(source: &Side, target: &Side, reach: usize, pairing: Pairing, keyed: bool) -> Pairs {
     match pairing {
-        Pairing::Multiset => multiset(source, target, keyed),
-        Pairing::Join { null_safe } => join(source, target, null_safe),
+        Pairing::Multiset => multiset(source, target, reach, keyed),
+        Pairing::Join { null_safe } => join(source, target, reach, null_safe),
     }
 }
 
 /// Within a key, identical rows first, then rows equal but for ignored columns,
 /// then rows of the same partition, then the rest. Each pass is linear, so a
 /// wrong key with a million rows of one value costs no more than a right one.
-fn multiset(source: &Side, target: &Side, keyed: bool) -> Pairs {
-    let mut pairs = Pairs { source_of: vec![NONE; target.len()], times: vec![0; source.len()], ..Pairs::default() };
+fn multiset(source: &Side, target: &Side, reach: usize, keyed: bool) -> Pairs {
+    let mut pairs = Pairs { source_of: vec![NONE; reach], times: vec![0; source.len()], ..Pairs::default() };
     let in_partition = |hash: u128, partition: u32| {
         hash ^ u128::from(partition + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835)
     };
@@ -100,15 +101,15 @@ fn pass(pairs: &mut Pairs, of_source: impl Fn(usize) -> u128, of_target: impl Fn
     }
 }
 
-fn join(source: &Side, target: &Side, null_safe: bool) -> Pairs {
+fn join(source: &Side, target: &Side, reach: usize, null_safe: bool) -> Pairs {
     const EXAMPLES: usize = 5;
-    let mut pairs = Pairs { source_of: vec![NONE; target.len()], times: vec![0; source.len()], ..Pairs::default() };
+    let mut pairs = Pairs { source_of: vec![NONE; reach], times: vec![0; source.len()], ..Pairs::default() };
     // key → (first source row, how many)
     let mut index: HashIndex<(u32, u32)> = HashIndex::default();
     for s in (0..source.len()).filter(|s| null_safe || !source.null_key[*s]) {
         index.entry(source.key[s]).and_modify(|(_, n)| *n += 1).or_insert((s as u32, 1));
     }
-    for t in (0..target.len()).filter(|t| null_safe || !target.null_key[*t]) {
+    for t in (0..reach).filter(|t| null_safe || !target.null_key[*t]) {
         if let Some((s, n)) = index.get(&target.key[t]) {
             pairs.source_of[t] = *s;
             pairs.times[*s as usize] += 1;
@@ -123,12 +124,12 @@ fn join(source: &Side, target: &Side, null_safe: bool) -> Pairs {
     pairs
 }
 
-/// Rows beyond the first of each key, and some rows that repeat one. Keys with
+/// Of the first `rows`, those beyond the first of each key, and some rows that repeat one. Keys with
 /// a NULL repeat only where NULL equals NULL.
-pub fn duplicates(side: &Side, null_safe: bool, examples: usize) -> (u64, Vec<usize>) {
+pub fn duplicates(side: &Side, rows: usize, null_safe: bool, examples: usize) -> (u64, Vec<usize>) {
     let mut seen: HashIndex<bool> = HashIndex::default();
     let (mut count, mut found) = (0, Vec::new());
-    for row in (0..side.len()).filter(|row| null_safe || !side.null_key[*row]) {
+    for row in (0..rows).filter(|row| null_safe || !side.null_key[*row]) {
         match seen.get_mut(&side.key[row]) {
             None => {
                 seen.insert(side.key[row], false);
@@ -163,7 +164,7 @@ mod tests {
     fn identical_rows_pair_before_rows_that_share_a_key() {
         let source = side(&[(1, 10, 0), (1, 11, 0)]);
         let target = side(&[(1, 99, 0), (1, 10, 0)]);
-        let pairs = pair(&source, &target, Pairing::Multiset, true);
+        let pairs = pair(&source, &target, target.len(), Pairing::Multiset, true);
         assert_eq!(pairs.source_of, [1, 0]);
     }
 
@@ -171,14 +172,14 @@ mod tests {
     fn rows_of_the_same_partition_pair_before_others() {
         let source = side(&[(1, 10, 0), (1, 11, 1)]);
         let target = side(&[(1, 20, 1)]);
-        assert_eq!(pair(&source, &target, Pairing::Multiset, true).source_of, [1]);
+        assert_eq!(pair(&source, &target, target.len(), Pairing::Multiset, true).source_of, [1]);
     }
 
     #[test]
     fn a_join_counts_target_rows_with_several_matches() {
         let source = side(&[(1, 10, 0), (1, 11, 0), (2, 12, 0)]);
         let target = side(&[(1, 20, 0), (2, 21, 0), (2, 22, 0), (3, 23, 0)]);
-        let pairs = pair(&source, &target, Pairing::Join { null_safe: false }, true);
+        let pairs = pair(&source, &target, target.len(), Pairing::Join { null_safe: false }, true);
         assert_eq!((pairs.ambiguous_total, pairs.source_of[3]), (1, NONE));
         assert_eq!(pairs.times, [1, 0, 2]);
     }
@@ -187,8 +188,8 @@ mod tests {
     fn one_key_for_all_rows_stays_linear() {
         let rows: Vec<_> = (0..200_000u32).map(|i| (7u128, u128::from(i), 0)).collect();
         let changed: Vec<_> = (0..200_000u32).map(|i| (7u128, u128::from(i) + 1_000_000, 0)).collect();
-        let pairs = pair(&side(&rows), &side(&changed), Pairing::Multiset, true);
+        let pairs = pair(&side(&rows), &side(&changed), rows.len(), Pairing::Multiset, true);
         assert!(pairs.source_of.iter().all(|s| *s != NONE));
-        assert_eq!(duplicates(&side(&rows), false, 3).0, 199_999);
+        assert_eq!(duplicates(&side(&rows), rows.len(), false, 3).0, 199_999);
     }
 }

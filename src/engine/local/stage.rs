@@ -17,16 +17,17 @@ use crate::progress::{Phase, Progress};
 /// Stages the rule's files. On any error, and on cancel, what was written is
 /// removed before the error is returned.
 pub async fn stage(classified: &LocalClassified, operation: Uuid, progress: Progress) -> Result<Staged> {
-    let fetch = &classified.fetch;
+    let sides = &classified.sides;
+    let fetch = &sides.fetch;
     let snapshot = &fetch.job.snapshot;
     let total = fetch.job.source.files.iter().map(|f| f.size).sum();
     progress.enter(Phase::Staging, fetch.job.source.files.len() as u64, total);
     let mut writer = PartitionWriter::new(
         snapshot,
         Arc::clone(&fetch.layout),
-        classified.partitions.tuples.clone(),
+        sides.partitions.tuples.clone(),
         operation,
-        classified.roles.seed,
+        sides.roles.seed,
     );
     let outcome = write_all(classified, &mut writer, &progress).await;
     match outcome {
@@ -39,9 +40,10 @@ pub async fn stage(classified: &LocalClassified, operation: Uuid, progress: Prog
 }
 
 async fn write_all(classified: &LocalClassified, writer: &mut PartitionWriter, progress: &Progress) -> Result<()> {
-    let fetch = &classified.fetch;
+    let sides = &classified.sides;
+    let fetch = &sides.fetch;
     let all = fetch.all_columns();
-    for (file, span) in classified.source.files.iter().enumerate() {
+    for (file, span) in sides.source.files.iter().enumerate() {
         let mut batches = fetch.source(file, &all, None).await?;
         let mut at = span.start;
         while let Some(live) = batches.try_next().await? {
@@ -53,7 +55,7 @@ async fn write_all(classified: &LocalClassified, writer: &mut PartitionWriter, p
                 // A source row that updates several target rows is written for each.
                 for _ in 0..classified.pairs.times[s].max(1) {
                     picked.push(local as u64);
-                    partitions.push(classified.source.partition[s]);
+                    partitions.push(sides.source.partition[s]);
                 }
             }
             let batch = pick(&live.batch, picked)?;
@@ -62,13 +64,13 @@ async fn write_all(classified: &LocalClassified, writer: &mut PartitionWriter, p
         }
         progress.advance(1, 0, fetch.job.source.files[file].size);
     }
-    if classified.replaces {
+    if classified.replaces() {
         return Ok(());
     }
     // Rows that only share a file with a changed one move on unchanged.
     for file in &classified.rewritten {
-        let span = classified.target.files[*file];
-        let mut batches = fetch.target(&classified.files[*file], &all, None).await?;
+        let span = sides.target.files[*file];
+        let mut batches = fetch.target(&sides.files[*file], &all, None).await?;
         let mut at = span.start;
         while let Some(live) = batches.try_next().await? {
             progress.check()?;
@@ -76,7 +78,7 @@ async fn write_all(classified: &LocalClassified, writer: &mut PartitionWriter, p
             let kept: Vec<(u64, u32)> = rows
                 .enumerate()
                 .filter(|(_, t)| matches!(classified.fates[*t], Fate::Zombie | Fate::Stays))
-                .map(|(local, t)| (local as u64, classified.target.partition[t]))
+                .map(|(local, t)| (local as u64, sides.target.partition[t]))
                 .collect();
             let (picked, partitions): (Vec<u64>, Vec<u32>) = kept.into_iter().unzip();
             if picked.is_empty() {

@@ -211,7 +211,7 @@ impl FileParser {
                     Error::new(
                         ErrorKind::BadPartitionValue,
                         format!(
-                            "the file {path} has '{}' for the partition column {logical}, which is no {kind}",
+                            "the file {path} has '{}' for the partition column '{logical}', which is no {kind}",
                             text.unwrap_or_default()
                         ),
                     )

@@ -150,7 +150,9 @@ impl LogListing {
         if let Some(missing) = missing.first() {
             return Err(self.gap(version, *missing));
         }
-        let commits = self.commits.range(first..=version).map(|(v, m)| (*v, m.clone())).collect();
+        // A checkpoint of the version itself needs no commit after it.
+        let tail = (first <= version).then(|| self.commits.range(first..=version));
+        let commits = tail.into_iter().flatten().map(|(v, m)| (*v, m.clone())).collect();
         Ok(LogSegment { version, checkpoint, commits })
     }
 

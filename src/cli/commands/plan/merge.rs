@@ -9,6 +9,7 @@ use crate::ops::{At, OpenTable, Strategy, prepare};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// A path, a file:// URL, or lake.name from the config
     #[arg(value_name = "TABLE")]
     table: String,
     #[command(flatten)]

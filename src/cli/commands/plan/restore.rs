@@ -9,6 +9,7 @@ use crate::ops::{At, OpenTable, Prepared, prepare_restore};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// A path, a file:// URL, or lake.name from the config
     #[arg(value_name = "TABLE")]
     table: String,
     /// The version to go back to
