@@ -1,5 +1,4 @@
 //! One test binary: it links the engines once.
-//! One test binary: it links the engine once.
 
 mod architecture;
 mod cases;
