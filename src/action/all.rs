@@ -22,7 +22,6 @@ pub const ALL: &[Action] = &[
     any(Id::Suspend, "Suspend to the shell", &[ctrl('z')]),
     any(Id::Theme, "Change the theme", &[ch('t')]),
     any(Id::Activity, "Show jobs, messages and errors", &[ch('!')]),
-    any(Id::Refresh, "Read again", &[ch('r')]).hint(70, "refresh"),
     list(Id::Up, "Up", &[ch('k'), code(KeyCode::Up)]),
     list(Id::Down, "Down", &[ch('j'), code(KeyCode::Down)]),
     list(Id::Top, "To the first row", &[ch('g'), code(KeyCode::Home)]),
@@ -37,7 +36,10 @@ pub const ALL: &[Action] = &[
     list(Id::ScrollRight, "Scroll sideways to the right", &[ch('L')]),
     list(Id::Narrower, "Make the column narrower", &[ch('<')]),
     list(Id::Wider, "Make the column wider", &[ch('>')]),
-    list(Id::Filter, "Filter: a word, or a condition on columns", &[ch('/')]).hint(20, "filter"),
+    list(Id::Refresh, "Read again", &[ch('r')]).hint(70, "refresh"),
+    list(Id::Filter, "Filter: a word, or a condition on columns", &[ch('/')])
+        .hint(20, "filter")
+        .when(|f| (!f.filterable).then_some("this list has no filter")),
     list(Id::NextMatch, "To the next match of the last filter", &[ch('n')])
         .when(|f| (!f.searched).then_some("nothing was searched for yet; / filters")),
     list(Id::PreviousMatch, "To the match before", &[ch('N')])
@@ -76,6 +78,9 @@ pub const ALL: &[Action] = &[
     Action::new(Id::Open, "Show the table at this version", Scope::History, &[code(KeyCode::Enter)])
         .hint(10, "view")
         .when(|f| (!f.on_row).then_some("no version is selected")),
+    Action::new(Id::OnlyMarked, "Only commits that touched the marked partitions, or all", Scope::History, &[ch('p')])
+        .hint(16, "only marked")
+        .when(|f| (!f.marked && !f.filtered).then_some("no partition is marked; Space marks on the Partitions tab")),
     Action::new(Id::Restore, "Restore the table to this version", Scope::History, &[ch('R')])
         .hint(12, "restore…")
         .changes_table()

@@ -54,6 +54,7 @@ pub enum Id {
     Tab(u8),
     ViewLatest,
     Compare,
+    OnlyMarked,
     Restore,
     UndoLast,
     /// A strategy of the compare screen, from 0.
@@ -143,6 +144,12 @@ pub struct Facts {
     pub can_undo: bool,
     /// There is something to search for with n and N.
     pub searched: bool,
+    /// Partitions of the table are marked.
+    pub marked: bool,
+    /// The history shows only some commits.
+    pub filtered: bool,
+    /// The list takes a filter.
+    pub filterable: bool,
     /// The list can be sorted by its columns.
     pub sortable: bool,
 }

@@ -21,6 +21,8 @@ pub struct Job {
     pub foreground: bool,
     /// Carries a plan out: once it commits, it cannot be called back.
     pub writes: bool,
+    /// Goes on although no screen waits for it.
+    pub detached: bool,
     pub started: Clock,
     pub progress: ProgressState,
     /// When its present phase began.
@@ -85,6 +87,7 @@ impl Core {
                 words: request.words(),
                 foreground: request.is_foreground(),
                 writes: matches!(request, Request::Apply { .. }),
+                detached: matches!(request, Request::SavePlan { .. }),
                 started: self.clock,
                 progress: ProgressState::default(),
                 phase_since: self.clock,
@@ -95,11 +98,8 @@ impl Core {
         id
     }
 
-    /// Starts the job that fills `load`; one that it still waits for is cancelled.
+    /// Starts the job that fills `load`; answers of an earlier one are stale from now on.
     pub fn load<T>(&mut self, load: &mut Load<T>, request: Request) {
-        if let Some(old) = load.job() {
-            self.cancel(old);
-        }
         let id = self.run(request);
         load.wait(id, self.clock);
     }
@@ -113,6 +113,19 @@ impl Core {
                 true
             }
             _ => false,
+        }
+    }
+
+    /// Cancels the jobs that nobody waits for any more.
+    pub fn keep_only(&mut self, waited_for: &[JobId]) {
+        let left: Vec<JobId> = self
+            .jobs
+            .iter()
+            .filter(|(id, job)| !job.detached && !job.cancelling && !waited_for.contains(id))
+            .map(|(id, _)| *id)
+            .collect();
+        for id in left {
+            self.cancel(id);
         }
     }
 

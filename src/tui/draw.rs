@@ -57,8 +57,11 @@ fn paint_all(buf: &mut Buffer, area: Rect, app: &App) {
 fn title(buf: &mut Buffer, area: Rect, app: &App) {
     let theme = &app.core.theme;
     let (text, right) = match app.top() {
-        Screen::Lake(screen) => (lake::title(screen), Vec::new()),
-        Screen::Table(screen) => (table::title(screen), table::tabs(screen, area.width < 90)),
+        Screen::Lake(screen) => {
+            let mode = if app.core.read_only { "read-only" } else { "read-write" };
+            (lake::title(screen), vec![piece(mode, Role::Dim)])
+        }
+        Screen::Table(screen) => (table::title(screen), table::tabs(screen, tab_cells(screen, area.width))),
         Screen::Form(screen) => (format!("{} · compare", escape_controls(&screen.info.name)), Vec::new()),
         Screen::Compare(screen) => (compare::title(screen), Vec::new()),
         Screen::Apply(screen) => (apply::title(screen), Vec::new()),
@@ -70,11 +73,15 @@ fn title(buf: &mut Buffer, area: Rect, app: &App) {
     line_right(buf, inner, 0, &right, theme);
 }
 
+/// What the tabs may take: the table's name is never cut below 24 cells for them.
+fn tab_cells(screen: &table::TableScreen, columns: u16) -> usize {
+    usize::from(columns).saturating_sub(width(&table::title(screen)).clamp(24, 60) + 4)
+}
+
 /// Where a person is, or what just happened.
 fn status(buf: &mut Buffer, area: Rect, app: &App) {
     let core = &app.core;
     let position = match app.top() {
-        Screen::Lake(screen) => screen.list.grid.position(screen.list.len(), core.list_height()),
         Screen::Table(screen) if screen.tab == table::Tab::Partitions && screen.partitions.load.value.is_some() => {
             partitions::status(&screen.partitions, core)
         }

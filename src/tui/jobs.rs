@@ -82,6 +82,8 @@ async fn supervise(id: JobId, request: Request, shared: Arc<Shared>, progress: P
     let token = progress.token().clone();
     let reads_only = !matches!(request, Request::Apply { .. });
     let mut states = progress.subscribe();
+    let mut ticks = tokio::time::interval(PROGRESS_EVERY);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut work = tokio::spawn(perform(id, request, shared, progress, out.clone()));
     let answer = loop {
         tokio::select! {
@@ -95,12 +97,14 @@ async fn supervise(id: JobId, request: Request, shared: Arc<Shared>, progress: P
                 work.abort();
                 break Answer::Failed(cancelled());
             }
-            Ok(()) = states.changed() => {
-                let state = *states.borrow_and_update();
-                if out.send(Msg::Job(id, Answer::Progress(state))).await.is_err() {
-                    return;
+            _ = ticks.tick() => {
+                // A job that has ended has dropped its side; its last state was told.
+                if states.has_changed().unwrap_or(false) {
+                    let state = *states.borrow_and_update();
+                    if out.send(Msg::Job(id, Answer::Progress(state))).await.is_err() {
+                        return;
+                    }
                 }
-                tokio::time::sleep(PROGRESS_EVERY).await;
             }
         }
     };

@@ -58,12 +58,30 @@ pub fn run(context: Context, targets: Vec<String>) -> Result<u8> {
         .enable_all()
         .build()
         .context(ErrorKind::Internal, building)?;
+    let workers = Workers(Some(workers));
     let screen =
         tokio::runtime::Builder::new_current_thread().enable_all().build().context(ErrorKind::Internal, building)?;
     terminal::install_panic_hook();
-    let result = screen.block_on(runtime::run(&mut app, context, workers.handle()));
-    workers.shutdown_timeout(GRACE);
-    result
+    let Some(handle) = workers.handle() else { return Err(Error::new(ErrorKind::Internal, building())) };
+    screen.block_on(runtime::run(&mut app, context, handle))
+}
+
+/// The background jobs' runtime. However the UI ends, also by a panic, it does
+/// not wait for reads that hang in storage.
+struct Workers(Option<tokio::runtime::Runtime>);
+
+impl Workers {
+    fn handle(&self) -> Option<&tokio::runtime::Handle> {
+        self.0.as_ref().map(tokio::runtime::Runtime::handle)
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_timeout(GRACE);
+        }
+    }
 }
 
 /// The places to look at.

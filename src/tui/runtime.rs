@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::{Event, EventStream, KeyEventKind, MouseEventKind};
 use futures::StreamExt;
+use ratatui::layout::Rect;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
@@ -118,7 +119,13 @@ impl Loop<'_> {
         let msg = match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => Msg::Key(key),
             Event::Paste(text) => Msg::Paste(text),
-            Event::Resize(columns, rows) => Msg::Resize(columns, rows),
+            Event::Resize(columns, rows) => {
+                if columns > 0 && rows > 0 {
+                    let resized = self.screen.resize(Rect::new(0, 0, columns, rows));
+                    resized.context(ErrorKind::Storage, || "the terminal does not answer".into())?;
+                }
+                Msg::Resize(columns, rows)
+            }
             Event::Mouse(mouse) => match mouse.kind {
                 MouseEventKind::ScrollDown => Msg::Wheel(3),
                 MouseEventKind::ScrollUp => Msg::Wheel(-3),

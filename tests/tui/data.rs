@@ -292,7 +292,7 @@ pub fn history() -> Vec<Commit> {
         ])),
         partitions: vec![PartitionTuple(vec![Value::String(period.into())])],
         added: FileChange { files: 1, bytes: 1234, rows: Some(rows) },
-        removed: FileChange::default(),
+        removed: FileChange { files: 0, bytes: 0, rows: Some(0) },
         changes_metadata: false,
         changes_protocol: false,
         restorable,

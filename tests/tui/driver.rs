@@ -11,7 +11,7 @@ use partwise::tui::update::update;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
-/// 2026-11-30T00:00:00Z
+/// 2026-12-01T00:00:00Z
 pub const NOW: i64 = 1_796_083_200_000;
 
 pub struct Driver {

@@ -178,6 +178,54 @@ fn stale_answers_are_dropped() {
 }
 
 #[test]
+fn jobs_that_nobody_waits_for_are_cancelled() {
+    let mut driver = table(SIZE, false);
+    driver.keys("3");
+    let files = driver.waiting.last().unwrap().0;
+    assert!(driver.commands.is_empty());
+    driver.press(KeyCode::Esc);
+    assert_eq!(driver.commands, [Command::Cancel(files)]);
+}
+
+#[test]
+fn partitions_appear_while_they_are_read() {
+    let mut driver = lake(SIZE, false);
+    driver.keys("G");
+    driver.enter();
+    driver.answer(|r| matches!(r, Request::Open { .. }), Answer::Opened(Box::new(data::info())));
+    assert!(!driver.screen().contains('⣾') && !driver.screen().contains("reading partitions"), "not before 250 ms");
+    driver.tick(250);
+    assert!(driver.screen().contains("reading partitions"), "{}", driver.screen());
+    let mut some = data::periods();
+    some.truncate(5);
+    driver.answer(|r| matches!(r, Request::Partitions(_)), Answer::Partitions { rows: some, complete: false });
+    assert!(driver.line_with("5 partitions").contains("so far …"));
+    driver.keys("jj");
+    let before = driver.line_with("▸");
+    driver
+        .answer(|r| matches!(r, Request::Partitions(_)), Answer::Partitions { rows: data::periods(), complete: true });
+    assert!(!driver.line_with("14 partitions").contains("so far"));
+    assert_eq!(driver.line_with("▸").split_whitespace().nth(1), before.split_whitespace().nth(1));
+    // A refresh keeps what is known, and says how old it is.
+    driver.keys("r");
+    driver.answer(|r| matches!(r, Request::Open { .. }), Answer::Opened(Box::new(data::info())));
+    driver.tick(40_000);
+    assert!(driver.line_with("14 partitions").contains("as of v14, 40 s ago"));
+}
+
+#[test]
+fn a_refresh_of_the_lake_drops_tables_that_are_gone() {
+    let mut driver = lake(SIZE, false);
+    driver.keys("r");
+    for summary in data::summaries().into_iter().take(2) {
+        driver.answer(|r| matches!(r, Request::Discover(_)), Answer::Table(Box::new(summary)));
+    }
+    assert!(driver.screen().contains("bronze.events"));
+    driver.answer(|r| matches!(r, Request::Discover(_)), Answer::TablesDone);
+    assert!(!driver.screen().contains("bronze.events"), "{}", driver.screen());
+}
+
+#[test]
 fn selection_survives_a_refresh_by_key() {
     let mut driver = table(SIZE, false);
     driver.keys("jjjjj");
@@ -203,6 +251,17 @@ fn a_restore_is_planned_and_confirmed() {
     assert!(driver.waiting.iter().any(|(_, r)| matches!(r, Request::PlanRestore { to: 9, .. })));
     driver.answer(|r| matches!(r, Request::PlanRestore { .. }), Answer::Planned(Box::new(data::overwrite())));
     assert!(confirm_is_open(&driver));
+}
+
+#[test]
+fn the_history_of_marked_partitions() {
+    let mut driver = table(SIZE, false);
+    driver.keys(" jj 6");
+    driver
+        .answer(|r| matches!(r, Request::History { .. }), Answer::History { commits: data::history(), checked: true });
+    driver.keys("p");
+    let Some((_, Request::History { filter, .. })) = driver.waiting.last() else { panic!("{:?}", driver.waiting) };
+    assert_eq!(filter.as_deref(), Some("(fiscal_period IS NULL) OR (fiscal_period = '2026002')"));
 }
 
 #[test]

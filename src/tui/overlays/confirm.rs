@@ -148,6 +148,10 @@ fn facts(confirm: &Confirm) -> Vec<(String, Role)> {
     let slice = plan.slice.as_deref().map_or(String::new(), |s| format!(" ({})", escape_controls(s)));
     let mut lines = vec![(format!("v{} → v{} · {partitions}{slice}", plan.version, plan.version + 1), Role::Text)];
     let mut effects = vec![format!("rows {} → {}", grouped(rows.slice_before), grouped(rows.slice_after))];
+    if matches!(plan.spec, Spec::Restore(_) | Spec::Undo(_)) {
+        let known = |n: Option<u64>| n.map_or("?".into(), grouped);
+        effects.push(format!("table {} → {}", known(rows.table_before), known(rows.table_after)));
+    }
     for (word, n) in [
         ("insert", rows.inserted),
         ("update", rows.updated.unwrap_or(0)),

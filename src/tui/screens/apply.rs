@@ -14,7 +14,7 @@ use crate::table::number::{bytes, grouped};
 use crate::table::value::escape_controls;
 use crate::tui::core::{Core, Job};
 use crate::tui::load::Load;
-use crate::tui::msg::JobId;
+use crate::tui::msg::{Failure, JobId};
 use crate::tui::text::{count, wrap};
 use crate::tui::theme::Role;
 use crate::tui::widgets::bar::bar;
@@ -55,10 +55,8 @@ pub fn draw(buf: &mut Buffer, area: Rect, screen: &ApplyScreen, core: &Core) {
     if screen.is_running() {
         waiting(buf, body, screen.load.job(), core);
     } else if let Some(failure) = &screen.load.failure {
-        trouble(buf, body, failure, core);
-        if let Some(report) = &screen.load.value {
-            result(buf, Rect { y: body.y + 6, height: body.height.saturating_sub(6), ..body }, screen, report, core);
-        }
+        let hint = failure.hint.clone().or_else(|| Some("Esc goes back.".into()));
+        trouble(buf, body, &Failure { hint, ..failure.clone() }, core);
     } else if let Some(report) = &screen.load.value {
         result(buf, body, screen, report, core);
     }

@@ -18,7 +18,7 @@ pub fn role(effect: Effect) -> Role {
     }
 }
 
-/// The rows of one effect: mark and word, the key, what changed, the rest.
+/// The rows of one effect: mark and word, the key, what changed, measures, the rest.
 pub struct DiffRows<'a> {
     screen: &'a CompareScreen,
     /// Positions of the columns, in the order in which they are shown.
@@ -29,15 +29,10 @@ impl<'a> DiffRows<'a> {
     pub fn new(screen: &'a CompareScreen) -> Self {
         let key = |i: &usize| screen.plan().is_some_and(|p| p.key.contains(&screen.columns[*i]));
         let changed = |i: &usize| screen.window.rows.iter().any(|r| r.changed.contains(i));
-        let rank = |i: &usize| {
-            if key(i) {
-                0
-            } else if changed(i) {
-                1
-            } else {
-                2
-            }
-        };
+        let measures = super::effects::measures(screen.plans());
+        let measure = |i: &usize| measures.contains(&screen.columns[*i]);
+        // false sorts before true: the key, what changed, the measures, the rest.
+        let rank = |i: &usize| (!key(i), !changed(i), !measure(i));
         let mut shown: Vec<usize> = (0..screen.columns.len()).collect();
         shown.sort_by_key(rank);
         Self { screen, shown }

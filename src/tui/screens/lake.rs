@@ -1,5 +1,7 @@
 //! The lake: the tables that were found, and one of them at a glance.
 
+use std::collections::HashSet;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -9,7 +11,7 @@ use crate::ops::discover::SummaryFacts;
 use crate::table::number::{bytes, grouped};
 use crate::table::value::escape_controls;
 use crate::tui::core::Core;
-use crate::tui::msg::{Clock, JobId};
+use crate::tui::msg::{Clock, Failure, JobId};
 use crate::tui::text::{ago, fit};
 use crate::tui::theme::Role;
 use crate::tui::widgets::bar::sparkline;
@@ -24,15 +26,22 @@ pub struct LakeScreen {
     pub list: List,
     /// Jobs that are still looking for tables.
     pub jobs: Vec<JobId>,
+    /// Locations that this search has found so far.
+    pub seen: HashSet<String>,
     /// When the search began.
     pub started: Clock,
+    /// Why a place could not be looked at.
+    pub failure: Option<Failure>,
 }
 
-pub const NAME: usize = 0;
-pub const ROWS: usize = 1;
-pub const SIZE: usize = 2;
-pub const PARTITIONS: usize = 3;
-pub const LAST: usize = 4;
+const NAME: usize = 0;
+const ROWS: usize = 1;
+const SIZE: usize = 2;
+const PARTITIONS: usize = 3;
+const LAST: usize = 4;
+
+/// The pane on the right appears from this width on.
+const WITH_PANE: u16 = 100;
 
 impl LakeScreen {
     pub fn new(targets: Vec<String>) -> Self {
@@ -50,6 +59,7 @@ impl LakeScreen {
         facts.on_row = self.selected().is_some();
         facts.table_known = self.selected().is_some_and(|t| t.facts.is_ok());
         facts.sortable = true;
+        facts.filterable = true;
     }
 
     /// Sorts and filters anew, and keeps the cursor on its table.
@@ -93,7 +103,7 @@ impl Rows for Table<'_> {
             Column::right("size"),
             Column::right("parts"),
             Column::right("last"),
-            Column::left(""),
+            Column::left("").limit(60),
         ]
     }
 
@@ -136,8 +146,12 @@ pub fn draw(buf: &mut Buffer, area: Rect, screen: &LakeScreen, core: &Core) {
     };
     paint::rule(buf, area, 0, &heading, &core.theme);
     let body = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
-    let side = if area.width >= 80 { (area.width * 2 / 5).min(44) } else { 0 };
+    let side = if area.width >= WITH_PANE { (area.width * 2 / 5).min(44) } else { 0 };
     let left = Rect { width: body.width - side, ..body };
+    if let Some(failure) = screen.failure.as_ref().filter(|_| screen.tables.is_empty()) {
+        super::table::trouble(buf, left, failure, core);
+        return;
+    }
     if screen.tables.is_empty() {
         let searching = !screen.jobs.is_empty();
         let text = if searching { "looking for tables …" } else { "No Delta tables were found here." };

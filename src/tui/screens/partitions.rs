@@ -29,6 +29,8 @@ pub struct PartitionsTab {
     pub marks: HashSet<PartitionTuple>,
     /// Where the last mark was set: a range goes from there.
     pub anchor: Option<PartitionTuple>,
+    /// Added up when marks change, not for each frame.
+    pub marked: Marked,
     pub log_bars: bool,
     /// The value is what is known so far of the first load.
     pub streaming: bool,
@@ -36,6 +38,14 @@ pub struct PartitionsTab {
     pub calendar: Option<Calendar>,
     /// The largest number of rows, for the bars.
     pub largest: u64,
+}
+
+/// The marked partitions in numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Marked {
+    pub partitions: usize,
+    pub rows: RowCount,
+    pub files: u64,
 }
 
 /// Cells of the bars.
@@ -56,6 +66,7 @@ impl PartitionsTab {
     pub fn refresh(&mut self, columns: &[String], kept: Option<PartitionTuple>) {
         self.largest = self.rows().iter().map(|p| p.rows.known).max().unwrap_or(0);
         self.calendar = Calendar::of(self.rows());
+        self.add_up();
         self.arrange(columns, kept);
     }
 
@@ -86,15 +97,16 @@ impl PartitionsTab {
         }
     }
 
-    /// Rows, files and number of the marked partitions.
-    pub fn marked(&self) -> (usize, RowCount, u64) {
-        let mut rows = RowCount::default();
-        let mut files = 0;
-        for partition in self.rows().iter().filter(|p| self.marks.contains(&p.values)) {
-            rows.merge(partition.rows);
-            files += partition.files;
+    /// Adds the marked partitions up anew.
+    pub fn add_up(&mut self) {
+        let mut marked = Marked { partitions: self.marks.len(), ..Marked::default() };
+        if marked.partitions > 0 {
+            for partition in self.rows().iter().filter(|p| self.marks.contains(&p.values)) {
+                marked.rows.merge(partition.rows);
+                marked.files += partition.files;
+            }
         }
-        (self.marks.len(), rows, files)
+        self.marked = marked;
     }
 }
 
@@ -215,10 +227,9 @@ pub fn draw(buf: &mut Buffer, area: Rect, screen: &TableScreen, info: &TableInfo
 /// The status line's words: marks and the place in the list.
 pub fn status(tab: &PartitionsTab, core: &Core) -> String {
     let position = tab.list.grid.position(tab.list.len(), core.list_height());
-    match tab.marked() {
-        (0, ..) => position,
-        (marks, rows, files) => {
-            format!("{marks} marked: {rows} rows, {}    {position}", count(files, "file", "files"))
-        }
+    let Marked { partitions, rows, files } = tab.marked;
+    if partitions == 0 {
+        return position;
     }
+    format!("{partitions} marked: {rows} rows, {}    {position}", count(files, "file", "files"))
 }

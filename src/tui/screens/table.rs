@@ -15,7 +15,7 @@ use crate::table::history::Restorable;
 use crate::table::value::escape_controls;
 use crate::tui::core::Core;
 use crate::tui::load::Load;
-use crate::tui::msg::{JobId, TableInfo};
+use crate::tui::msg::{Clock, JobId, TableInfo};
 use crate::tui::text::{ago, wrap};
 use crate::tui::theme::Role;
 use crate::tui::widgets::paint::{self, Piece, piece};
@@ -67,6 +67,8 @@ impl Tab {
 pub struct TableScreen {
     /// What was asked to be opened; its name until the table is open.
     pub reference: String,
+    /// What the lake calls it, where it was opened from there.
+    pub label: Option<String>,
     pub info: Load<TableInfo>,
     /// The newest version is shown, not one from the history.
     pub at_latest: bool,
@@ -86,8 +88,13 @@ impl TableScreen {
         Self { reference: reference.into(), at_latest: true, ..Self::default() }
     }
 
-    pub fn name(&self) -> &str {
-        self.info.value.as_ref().map_or(&self.reference, |info| &info.name)
+    /// Takes an open table over. The lake's name for it wins where it says more
+    /// than the folder's name.
+    pub fn opened(&mut self, mut info: TableInfo, now: Clock) {
+        if let Some(label) = self.label.as_ref().filter(|label| label.ends_with(&info.name)) {
+            info.name.clone_from(label);
+        }
+        self.info.finish(info, now);
     }
 
     pub fn jobs(&self) -> Vec<JobId> {
@@ -107,6 +114,7 @@ impl TableScreen {
         facts.at_latest = self.at_latest;
         facts.table_known = self.info.value.is_some();
         facts.sortable = matches!(self.tab, Tab::Partitions | Tab::Files);
+        facts.filterable = matches!(self.tab, Tab::Partitions | Tab::Files | Tab::Rows | Tab::History);
         facts.on_row = match self.tab {
             Tab::Overview => false,
             Tab::Partitions => self.partitions.list.selected().is_some(),
@@ -115,6 +123,8 @@ impl TableScreen {
             Tab::Schema => self.info.value.is_some(),
             Tab::History => self.history.selected().is_some(),
         };
+        facts.marked = !self.partitions.marks.is_empty();
+        facts.filtered = self.history.filter.is_some();
         if self.tab == Tab::History {
             let newest = self.history.load.value.as_ref().and_then(|c| c.iter().map(|c| c.version).max());
             let selected = self.history.selected();
@@ -125,15 +135,21 @@ impl TableScreen {
     }
 }
 
-/// The tabs, for the title line.
-pub fn tabs(screen: &TableScreen, narrow: bool) -> Vec<Piece> {
+/// The tabs for the title line, as long as `cells` allow.
+pub fn tabs(screen: &TableScreen, cells: usize) -> Vec<Piece> {
+    let full: usize = Tab::ALL.iter().map(|t| t.title().len()).sum();
+    let (between, short) = match cells {
+        n if n >= full + 15 => (" │ ", false),
+        n if n >= full + 10 => ("  ", false),
+        _ => (" ", true),
+    };
     let mut pieces = Vec::new();
     for (i, tab) in Tab::ALL.into_iter().enumerate() {
         if i > 0 {
-            pieces.push(piece(if narrow { " " } else { " │ " }, Role::Border));
+            pieces.push(piece(between, Role::Border));
         }
         let current = tab == screen.tab;
-        let title = if narrow && !current { tab.title().chars().take(4).collect() } else { tab.title().to_owned() };
+        let title = if short && !current { tab.title().chars().take(4).collect() } else { tab.title().to_owned() };
         pieces.push(piece(title, if current { Role::Accent } else { Role::Dim }));
     }
     pieces

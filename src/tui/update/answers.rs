@@ -92,6 +92,7 @@ fn planned(app: &mut App, answer: Answer) {
 fn in_lake(lake: &mut LakeScreen, core: &mut Core, id: JobId, answer: Answer) -> Option<Screen> {
     match answer {
         Answer::Table(summary) => {
+            lake.seen.insert(summary.location.clone());
             match lake.tables.iter_mut().find(|t| t.location == summary.location) {
                 // A name that comes again while facts are known would wipe them.
                 Some(known) if known.facts.is_ok() && matches!(&summary.facts, Err(why) if why.is_empty()) => {}
@@ -103,13 +104,22 @@ fn in_lake(lake: &mut LakeScreen, core: &mut Core, id: JobId, answer: Answer) ->
         }
         Answer::Opened(info) => {
             let mut screen = TableScreen::new(info.name.clone());
-            screen.info.finish(*info, core.clock);
+            screen.opened(*info, core.clock);
             return Some(Screen::Table(Box::new(screen)));
         }
-        Answer::Failed(failure) => core.fail(failure),
+        Answer::Failed(failure) => {
+            core.note(&failure);
+            lake.failure = Some(failure);
+        }
         _ => {}
     }
     lake.jobs.retain(|job| *job != id);
+    if lake.jobs.is_empty() && lake.failure.is_none() {
+        // A search that ended well has found all there are.
+        let seen = std::mem::take(&mut lake.seen);
+        lake.tables.retain(|table| seen.contains(&table.location));
+        lake.arrange();
+    }
     None
 }
 
@@ -118,7 +128,7 @@ fn in_table(screen: &mut TableScreen, core: &mut Core, id: JobId, answer: Answer
     let columns = screen.info.value.as_ref().map_or(Vec::new(), |i| i.metadata.partition_columns.clone());
     match answer {
         Answer::Opened(info) => {
-            screen.info.finish(*info, now);
+            screen.opened(*info, now);
             table::reread(screen, core);
         }
         Answer::Partitions { rows, complete } => {

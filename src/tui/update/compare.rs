@@ -13,31 +13,28 @@ pub(super) fn act(app: &mut App, id: Id) {
     let Some(Screen::Compare(compare)) = app.screens.last_mut() else { return };
     let last = compare.plans().len().saturating_sub(1);
     match id {
-        Id::Strategy(n) => choose(compare, &mut app.core, usize::from(n).min(last)),
-        Id::Left => choose(compare, &mut app.core, compare.strategy.saturating_sub(1)),
-        Id::Right => choose(compare, &mut app.core, (compare.strategy + 1).min(last)),
-        Id::NextEffect => step_effect(compare, &mut app.core, 1),
-        Id::PreviousEffect => step_effect(compare, &mut app.core, Effect::ALL.len() - 1),
+        Id::Strategy(n) => choose(compare, usize::from(n).min(last)),
+        Id::Left => choose(compare, compare.strategy.saturating_sub(1)),
+        Id::Right => choose(compare, (compare.strategy + 1).min(last)),
+        Id::NextEffect => step_effect(compare, 1),
+        Id::PreviousEffect => step_effect(compare, Effect::ALL.len() - 1),
         Id::Zombies => {
             // A strategy without zombies has none to show: go to one that has.
             if compare.rows_of(Effect::Zombies) == 0
                 && let Some(at) = compare.plans().iter().position(|p| p.rows.zombies > 0)
             {
-                choose(compare, &mut app.core, at);
+                choose(compare, at);
             }
-            show(compare, &mut app.core, Effect::Zombies);
+            show(compare, Effect::Zombies);
         }
         Id::Gates => compare.pane = Pane::Gates,
         Id::NextPane => compare.pane = compare.pane.step(1),
         Id::PreviousPane => compare.pane = compare.pane.step(Pane::ALL.len() - 1),
         Id::Compare => {
-            for job in [compare.load.job(), compare.diff.job()].into_iter().flatten() {
-                app.core.cancel(job);
-            }
             app.screens.pop();
         }
         Id::Refresh => {
-            drop_rows(compare, &mut app.core);
+            compare.reset_rows();
             request(compare, &mut app.core);
         }
         Id::Apply => {
@@ -68,18 +65,11 @@ pub(super) fn request(compare: &mut CompareScreen, core: &mut Core) {
     core.load(&mut compare.load, request);
 }
 
-fn drop_rows(compare: &mut CompareScreen, core: &mut Core) {
-    if let Some(job) = compare.diff.job() {
-        core.cancel(job);
-    }
-    compare.reset_rows();
-}
-
-fn choose(compare: &mut CompareScreen, core: &mut Core, strategy: usize) {
+fn choose(compare: &mut CompareScreen, strategy: usize) {
     if strategy == compare.strategy {
         return;
     }
-    drop_rows(compare, core);
+    compare.reset_rows();
     compare.strategy = strategy;
     compare.gates_top = 0;
     if compare.rows_of(compare.effect) == 0 {
@@ -92,15 +82,15 @@ pub(super) fn first_effect(compare: &CompareScreen) -> Effect {
     Effect::ALL.into_iter().find(|e| compare.rows_of(*e) > 0).unwrap_or(Effect::Updated)
 }
 
-fn show(compare: &mut CompareScreen, core: &mut Core, effect: Effect) {
+fn show(compare: &mut CompareScreen, effect: Effect) {
     compare.pane = Pane::Rows;
     if compare.effect != effect {
-        drop_rows(compare, core);
+        compare.reset_rows();
         compare.effect = effect;
     }
 }
 
-fn step_effect(compare: &mut CompareScreen, core: &mut Core, by: usize) {
+fn step_effect(compare: &mut CompareScreen, by: usize) {
     let at = Effect::ALL.iter().position(|e| *e == compare.effect).unwrap_or(0);
-    show(compare, core, Effect::ALL[(at + by) % Effect::ALL.len()]);
+    show(compare, Effect::ALL[(at + by) % Effect::ALL.len()]);
 }

@@ -38,7 +38,7 @@ pub(super) fn key(app: &mut App, event: KeyEvent) {
 /// Carries an action out, or says why it cannot be done now.
 pub(super) fn run(app: &mut App, action: &action::Action) {
     match action.disabled(&app.facts()) {
-        Some(why) => app.core.say(format!("{}: {why}", action.words)),
+        Some(why) => app.core.say(why),
         None => act(app, action.id),
     }
 }
@@ -130,13 +130,13 @@ fn pop(app: &mut App) {
             // The plan on the screens below is used up; the table has moved on.
             while app.screens.len() > 1 && matches!(app.top(), Screen::Compare(_) | Screen::Form(_) | Screen::Apply(_))
             {
-                drop_top(app);
+                app.screens.pop();
             }
             refresh_below(app);
         }
         return;
     }
-    drop_top(app);
+    app.screens.pop();
 }
 
 fn refresh_below(app: &mut App) {
@@ -144,15 +144,6 @@ fn refresh_below(app: &mut App) {
         Screen::Table(_) => table::act(app, Id::ViewLatest),
         Screen::Lake(_) => lake::act(app, Id::Refresh),
         Screen::Form(_) | Screen::Compare(_) | Screen::Apply(_) => {}
-    }
-}
-
-/// Takes the top screen away and cancels what it waited for.
-fn drop_top(app: &mut App) {
-    if let Some(screen) = app.screens.pop() {
-        for job in screen.jobs() {
-            app.core.cancel(job);
-        }
     }
 }
 

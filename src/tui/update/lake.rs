@@ -14,10 +14,10 @@ pub(super) fn act(app: &mut App, id: Id) {
             lake.arrange();
         }
         Id::Refresh => {
-            for job in lake.jobs.drain(..) {
-                app.core.cancel(job);
-            }
+            lake.jobs.clear();
             lake.started = app.core.clock;
+            lake.failure = None;
+            lake.seen.clear();
             for target in &lake.targets {
                 lake.jobs.push(app.core.run(Request::Discover(target.clone())));
             }
@@ -25,6 +25,7 @@ pub(super) fn act(app: &mut App, id: Id) {
         Id::Open | Id::Compare => {
             let Some(table) = lake.selected() else { return };
             let mut screen = TableScreen::new(table.name.clone());
+            screen.label = Some(table.name.clone());
             screen.compare_next = id == Id::Compare;
             let request = Request::Open { reference: table.location.clone(), at: At::Latest };
             app.core.load(&mut screen.info, request);

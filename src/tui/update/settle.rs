@@ -1,5 +1,5 @@
-//! After every message: cursors stay on rows, and what the place shows but
-//! does not have yet is asked for.
+//! After every message: cursors stay on rows, what the place shows but does
+//! not have yet is asked for, and jobs that nobody waits for any more end.
 
 use super::compare;
 use crate::tui::app::{App, Screen};
@@ -12,6 +12,13 @@ use crate::tui::screens::form::{FormScreen, SOURCE};
 use crate::tui::screens::table::{Tab, TableScreen};
 
 pub(super) fn settle(app: &mut App) {
+    ask(app);
+    let mut waited_for: Vec<_> = app.screens.iter().flat_map(Screen::jobs).collect();
+    waited_for.extend(app.planning.job());
+    app.core.keep_only(&waited_for);
+}
+
+fn ask(app: &mut App) {
     let height = current::height(app.top(), &app.core);
     let len = current::rows(app.top(), &app.core).map(|rows| rows.len());
     let Some(screen) = app.screens.last_mut() else { return };

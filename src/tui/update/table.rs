@@ -36,6 +36,7 @@ pub(super) fn act(app: &mut App, id: Id) {
                 app.screens.push(Screen::Form(Box::new(form)));
             }
         }
+        Id::OnlyMarked => only_marked(table),
         Id::Restore => {
             let (Some(commit), Some(info)) = (table.history.selected(), &table.info.value) else { return };
             let (to, name, location) = (commit.version, info.name.clone(), info.location.clone());
@@ -64,22 +65,18 @@ fn refresh(table: &mut TableScreen, core: &mut Core) {
 pub(super) fn reread(table: &mut TableScreen, core: &mut Core) {
     let Some(info) = &table.info.value else { return };
     let key = info.key();
-    let touched = |untouched: bool| !untouched;
-    if touched(table.partitions.load.is_untouched()) {
+    if !table.partitions.load.is_untouched() {
         core.load(&mut table.partitions.load, Request::Partitions(key.clone()));
     }
-    if touched(table.files.load.is_untouched()) {
+    if !table.files.load.is_untouched() {
         core.load(&mut table.files.load, Request::Files(key.clone()));
     }
-    if touched(table.history.load.is_untouched()) {
+    if !table.history.load.is_untouched() {
         table.history.checked = false;
         let filter = table.history.filter.clone();
         core.load(&mut table.history.load, Request::History { table: key, filter, check_files: false });
     }
     let (filter, cursor) = (table.rows.filter.clone(), table.rows.grid.cursor);
-    if let Some(job) = table.rows.load.job() {
-        core.cancel(job);
-    }
     table.rows.reset(filter);
     table.rows.grid.cursor = cursor;
 }
@@ -131,6 +128,7 @@ fn mark(table: &mut TableScreen, id: Id) {
             }
         }
     }
+    tab.add_up();
 }
 
 fn open_partition(table: &mut TableScreen) {
@@ -146,8 +144,23 @@ fn view_version(app: &mut App) {
     let at = At::Version(commit.version);
     let mut screen = TableScreen::new(format!("{} @ v{}", info.name, commit.version));
     screen.at_latest = false;
+    screen.label = Some(info.name.clone());
     app.core.load(&mut screen.info, Request::Open { reference: info.location.clone(), at });
     app.screens.push(Screen::Table(Box::new(screen)));
+}
+
+/// Narrows the history to the marked partitions, and widens it again.
+fn only_marked(table: &mut TableScreen) {
+    let Some(info) = &table.info.value else { return };
+    let columns = &info.metadata.partition_columns;
+    let marked = table.partitions.rows().iter().filter(|p| table.partitions.marks.contains(&p.values));
+    let terms: Vec<String> = marked.map(|p| format!("({})", condition(columns, &p.values))).collect();
+    table.history.filter = match table.history.filter {
+        None if !terms.is_empty() => Some(terms.join(" OR ")),
+        _ => None,
+    };
+    table.history.load = Load::default();
+    table.history.checked = false;
 }
 
 /// The filter of the tab and what it understands; `None` where there is none.
