@@ -12,8 +12,8 @@
 //! | [`config`] | `config.toml`, folders | gate |
 //! | [`predicate`] | the one predicate language and its lowerings | table |
 //! | [`lake`] | getting at tables: discovery, log, data files, commit | table, plan |
-//! | [`source`] | getting at what was delivered | lake, table |
-//! | [`engine`] | classify, page, stage, verify, over the plan algebra | source, lake, predicate, plan, gate |
+//! | [`source`] | getting at what was delivered | lake, plan, table |
+//! | [`engine`] | classify, page, stage, verify, over the plan algebra | source, lake, predicate, plan, gate, table |
 //! | [`journal`] | what was done, written ahead | plan |
 //! | [`ops`] | the road of every write; one file an operation | all of the above |
 //! | [`action`] | the registry of what a person can do | – |

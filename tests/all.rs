@@ -1,4 +1,4 @@
-//! One test binary: it links the engine once.
+//! One test binary: it links the engines once.
 
 mod architecture;
 mod cases;

@@ -69,3 +69,20 @@ fn the_readme_names_every_exit_code_and_gate() {
         assert!(gates.contains(&format!("| {} |", gate.name())));
     }
 }
+
+/// Lines of the README's shell blocks that call partwise.
+fn commands_in(markdown: &str) -> Vec<&str> {
+    let blocks = markdown.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
+    blocks.flat_map(str::lines).filter(|line| line.starts_with("partwise ")).collect()
+}
+
+#[test]
+fn the_readmes_commands_are_commands() {
+    let readme = read("README.md");
+    let commands = commands_in(&readme);
+    assert!(commands.len() >= 4, "{commands:?}");
+    for command in commands {
+        let parsed = partwise::cli::parse(command.split_whitespace().map(Into::into));
+        assert!(parsed.is_ok(), "{command}");
+    }
+}

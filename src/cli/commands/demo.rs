@@ -12,16 +12,19 @@ use crate::ops;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Where to make it: a new or empty folder
-    #[arg(long, value_name = "DIR", default_value = "partwise-demo")]
-    dir: PathBuf,
+    /// Where to make it: a new or empty folder [default: a new temporary folder]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
     /// Only make it, and print where it is
     #[arg(long)]
     no_tui: bool,
 }
 
 pub async fn run(args: Args, session: &Session) -> Result<Outcome> {
-    let lake = ops::demo::make(&args.dir).await?;
+    let lake = match &args.dir {
+        Some(dir) => ops::demo::make(dir).await?,
+        None => ops::demo::make_temporary().await?,
+    };
     if session.json {
         let object = json!({
             "root": lake.root, "gold": lake.gold, "restatement": lake.restatement,

@@ -68,6 +68,7 @@ fn to_json(table: &OpenTable, partitions: &[PartitionStats]) -> Json {
         "description": m.description,
         "format": "delta",
         "version": table.version(),
+        "created_at": m.created_time.map(millis_text),
         "committed_at": millis_text(table.committed_at()),
         "schema": columns,
         "partition_columns": m.partition_columns,
@@ -94,6 +95,9 @@ fn render(table: &OpenTable, partitions: &[PartitionStats]) -> String {
     fact("version", format!("{} ({})", table.version(), millis_text(table.committed_at())));
     if let Some(description) = &m.description {
         fact("description", description.clone());
+    }
+    if let Some(created) = m.created_time {
+        fact("created", millis_text(created));
     }
     let by = if m.partition_columns.is_empty() { "nothing".to_owned() } else { m.partition_columns.join(", ") };
     fact("partitioned by", by);

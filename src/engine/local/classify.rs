@@ -39,7 +39,7 @@ pub type RowPairs = Arc<Vec<(u32, u32)>>;
 /// Both sides of a job, read once for all of its rules.
 pub struct Sides {
     pub fetch: Fetch,
-    pub roles: Roles,
+    pub roles: Arc<Roles>,
     pub partitions: Partitions,
     pub source: Side,
     /// First the rows of the slice, then those of other files that a rule reaches.
@@ -77,14 +77,17 @@ pub struct LocalClassified {
 pub async fn classify(job: RowJob, progress: &Progress) -> Result<Vec<LocalClassified>> {
     let fetch = Fetch::new(Arc::new(job))?;
     let job = fetch.job.clone();
-    let roles = roles::resolve(&job, &fetch.layout)?;
+    let roles = Arc::new(roles::resolve(&job, &fetch.layout)?);
     let all = fetch.all_columns();
     let live = job.snapshot.files(true).await?;
 
     let files_total = job.source.files.len() as u64 + live.len() as u64;
     progress.enter(Phase::Reading, files_total, live.iter().map(|f| f.size).sum());
     let mut partitions = Partitions::default();
-    let open_source = |i| fetch.source(i, &all, None);
+    let open_source = |i| {
+        let (fetch, all) = (fetch.clone(), all.clone());
+        async move { fetch.source(i, &all, None).await }
+    };
     let source = Side::read(job.source.files.len(), &roles, &mut partitions, progress, open_source).await?;
     check_size(&source, "source")?;
     let slice: Vec<PartitionTuple> = partitions.tuples.clone();
@@ -98,7 +101,10 @@ pub async fn classify(job: RowJob, progress: &Progress) -> Result<Vec<LocalClass
     let mut files: Vec<DataFile> = inside.iter().map(|(_, f)| (*f).clone()).collect();
     let slice_files = files.len();
     files.extend(reached.iter().map(|i| live[*i].clone()));
-    let open_target = |i: usize| fetch.target(&files[i], &all, None);
+    let open_target = |i: usize| {
+        let (fetch, all, file) = (fetch.clone(), all.clone(), files[i].clone());
+        async move { fetch.target(&file, &all, None).await }
+    };
     let target = Side::read(files.len(), &roles, &mut partitions, progress, open_target).await?;
     check_size(&target, "slice")?;
 

@@ -2,16 +2,17 @@
 //! reachable rows of the table.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use deltalake::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use deltalake::arrow::datatypes::{
     DataType, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
 };
-use futures::TryStreamExt;
-use futures::stream::BoxStream;
+use futures::stream::{self, BoxStream};
+use futures::{StreamExt, TryStreamExt};
 
 use super::hash;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Context, Error, ErrorKind, Result};
 use crate::lake::data::{LiveBatch, value_at};
 use crate::progress::Progress;
 use crate::table::PartitionTuple;
@@ -114,6 +115,15 @@ impl MeasureRows {
         }
     }
 
+    fn append(&mut self, more: MeasureRows) {
+        match (self, more) {
+            (MeasureRows::Exact { values, .. }, MeasureRows::Exact { values: more, .. }) => values.extend(more),
+            (MeasureRows::Float(values), MeasureRows::Float(more)) => values.extend(more),
+            // One column has one type in all files.
+            _ => {}
+        }
+    }
+
     /// NULL adds nothing to a sum.
     fn extend(&mut self, array: &ArrayRef) {
         macro_rules! push {
@@ -156,10 +166,22 @@ impl GroupCounts {
             let entry = self.values.entry(cell).or_insert_with(|| (value_at(array.as_ref(), row).to_string(), 0));
             entry.1 += 1;
         }
-        if self.values.len() > MAX_GROUP_VALUES {
+        self.cap();
+        Ok(())
+    }
+
+    fn merge(&mut self, more: GroupCounts) {
+        self.overflow |= more.overflow;
+        for (cell, (text, rows)) in more.values {
+            self.values.entry(cell).or_insert((text, 0)).1 += rows;
+        }
+        self.cap();
+    }
+
+    fn cap(&mut self) {
+        if self.overflow || self.values.len() > MAX_GROUP_VALUES {
             *self = GroupCounts { overflow: true, ..GroupCounts::default() };
         }
-        Ok(())
     }
 }
 
@@ -205,35 +227,80 @@ impl Side {
         (self.files.partition_point(|span| span.end <= row), self.position[row])
     }
 
-    /// Reads files of full-width batches in the table's types, one after the
-    /// other; `open` gives the batches of file `i`.
+    /// Reads files of full-width batches in the table's types, a few at the same
+    /// time; `open` gives the batches of file `i`. Rows keep the files' order.
     ///
     /// # Errors
     /// Whatever reading gives; `Cancelled`.
     pub async fn read<F, S>(
         files: usize,
-        roles: &Roles,
+        roles: &Arc<Roles>,
         partitions: &mut Partitions,
         progress: &Progress,
         open: F,
     ) -> Result<Side>
     where
         F: Fn(usize) -> S,
-        S: Future<Output = Result<BoxStream<'static, Result<LiveBatch>>>>,
+        S: Future<Output = Result<BoxStream<'static, Result<LiveBatch>>>> + Send + 'static,
     {
         let mut side = Side::default();
-        for file in 0..files {
-            let start = side.len();
-            let mut batches = open(file).await?;
-            while let Some(live) = batches.try_next().await? {
-                progress.check()?;
-                side.append(&live, roles, partitions)?;
-                progress.advance(0, live.batch.num_rows() as u64, 0);
-            }
-            side.files.push(Span { start, end: side.len() });
-            progress.advance(1, 0, 0);
+        let at_once = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let mut reads = stream::iter((0..files).map(|file| {
+            let part = Self::read_file(roles.clone(), progress.clone(), open(file));
+            // Dropping the join handle would leave the task running after an error.
+            tokio_util::task::AbortOnDropHandle::new(tokio::spawn(part))
+        }))
+        .buffered(at_once);
+        while let Some(part) = reads.next().await {
+            let (part, numbering) = part.context(ErrorKind::Internal, || "reading a file broke off".into())??;
+            side.absorb(part, &numbering, partitions);
         }
         Ok(side)
+    }
+
+    async fn read_file<S>(roles: Arc<Roles>, progress: Progress, open: S) -> Result<(Side, Partitions)>
+    where
+        S: Future<Output = Result<BoxStream<'static, Result<LiveBatch>>>>,
+    {
+        let (mut side, mut partitions) = (Side::default(), Partitions::default());
+        let mut batches = open.await?;
+        while let Some(live) = batches.try_next().await? {
+            progress.check()?;
+            side.append(&live, &roles, &mut partitions)?;
+            progress.advance(0, live.batch.num_rows() as u64, 0);
+        }
+        progress.advance(1, 0, 0);
+        Ok((side, partitions))
+    }
+
+    /// Appends one file's rows, whose partitions were numbered by themselves.
+    fn absorb(&mut self, part: Side, numbering: &Partitions, partitions: &mut Partitions) {
+        let start = self.len();
+        let numbers: Vec<u32> = numbering.tuples.iter().map(|tuple| partitions.number(tuple)).collect();
+        self.key.extend(part.key);
+        self.null_key.extend(part.null_key);
+        self.row.extend(part.row);
+        self.significant.extend(part.significant);
+        self.partition.extend(part.partition.into_iter().map(|number| numbers[number as usize]));
+        self.position.extend(part.position);
+        if self.measures.is_empty() {
+            self.measures = part.measures;
+        } else {
+            self.measures.iter_mut().zip(part.measures).for_each(|(all, more)| all.append(more));
+        }
+        if self.groups.is_empty() {
+            self.groups = part.groups;
+        } else {
+            self.groups.iter_mut().zip(part.groups).for_each(|(all, more)| all.merge(more));
+        }
+        if self.nulls.is_empty() {
+            self.nulls = part.nulls;
+        } else {
+            self.nulls.iter_mut().zip(part.nulls).for_each(|(all, more)| *all += more);
+        }
+        self.null_partitions += part.null_partitions;
+        self.empty_partitions += part.empty_partitions;
+        self.files.push(Span { start, end: self.len() });
     }
 
     fn append(&mut self, live: &LiveBatch, roles: &Roles, partitions: &mut Partitions) -> Result<()> {

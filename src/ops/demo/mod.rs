@@ -63,6 +63,19 @@ pub async fn make(dir: &Path) -> Result<DemoLake> {
     Ok(lake)
 }
 
+/// Makes the lake in a new folder of the platform's temporary folder, which
+/// stays there: people want to look at it again.
+///
+/// # Errors
+/// `Storage`.
+pub async fn make_temporary() -> Result<DemoLake> {
+    let dir = tempfile::Builder::new()
+        .prefix("partwise-demo-")
+        .tempdir()
+        .context(ErrorKind::Storage, || "cannot make a temporary folder".into())?;
+    make(&dir.keep()).await
+}
+
 /// Three months a commit, then what a year-end close does: one period restated,
 /// late postings appended to the last two.
 async fn make_working_capital(path: &Path) -> Result<()> {
