@@ -1,7 +1,8 @@
 //! A key that the source delivers more than once.
 
 use super::{Evidence, Finding, Gate, Severity, Thresholds};
-use crate::plan::{GateStatus, Plan, Spec};
+use crate::plan::kinds::Class;
+use crate::plan::{GateStatus, Plan};
 use crate::table::number::grouped;
 
 pub struct DuplicateKeys;
@@ -15,10 +16,10 @@ impl Gate for DuplicateKeys {
         "no key occurs more than once in the source (a warning where only the table has duplicates)"
     }
 
-    fn severity(&self, spec: &Spec) -> Severity {
-        match spec {
-            Spec::Overwrite(_) | Spec::Merge(_) => Severity::Fail,
-            Spec::Restore(_) | Spec::Undo(_) => Severity::Off,
+    fn severity(&self, class: Class) -> Severity {
+        match class {
+            Class::Replace | Class::Merge => Severity::Fail,
+            Class::Inverse => Severity::Off,
         }
     }
 

@@ -1,7 +1,8 @@
 //! An overwrite from an empty source would delete, a MERGE would do nothing.
 
 use super::{Evidence, Finding, Gate, Severity, Thresholds};
-use crate::plan::{GateStatus, Plan, Spec};
+use crate::plan::kinds::Class;
+use crate::plan::{GateStatus, Plan};
 
 pub struct EmptySource;
 
@@ -14,10 +15,10 @@ impl Gate for EmptySource {
         "the source has rows"
     }
 
-    fn severity(&self, spec: &Spec) -> Severity {
-        match spec {
-            Spec::Overwrite(_) => Severity::Fail,
-            Spec::Merge(_) | Spec::Restore(_) | Spec::Undo(_) => Severity::Off,
+    fn severity(&self, class: Class) -> Severity {
+        match class {
+            Class::Replace => Severity::Fail,
+            Class::Merge | Class::Inverse => Severity::Off,
         }
     }
 

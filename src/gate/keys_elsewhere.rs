@@ -3,6 +3,7 @@
 use serde_json::Value as Json;
 
 use super::{Evidence, Finding, Gate, Severity, Thresholds};
+use crate::plan::kinds::Class;
 use crate::plan::{GateStatus, Plan, Spec};
 use crate::table::number::grouped;
 
@@ -17,10 +18,10 @@ impl Gate for KeysElsewhere {
         "no key of the source lives in a partition outside the slice, where it would be doubled or moved"
     }
 
-    fn severity(&self, spec: &Spec) -> Severity {
-        match spec {
-            Spec::Overwrite(_) | Spec::Merge(_) => Severity::Fail,
-            Spec::Restore(_) | Spec::Undo(_) => Severity::Off,
+    fn severity(&self, class: Class) -> Severity {
+        match class {
+            Class::Replace | Class::Merge => Severity::Fail,
+            Class::Inverse => Severity::Off,
         }
     }
 

@@ -18,7 +18,8 @@ pub use thresholds::{Severity, Thresholds};
 
 use serde_json::{Map, Value as Json};
 
-use crate::plan::{GateResult, GateStatus, Plan, Spec};
+use crate::plan::kinds::Class;
+use crate::plan::{GateResult, GateStatus, Plan};
 
 /// What one gate says. `None` from [`Gate::judge`] means that it has nothing
 /// to judge on this plan.
@@ -61,7 +62,7 @@ pub trait Gate: Sync {
     fn about(&self) -> &'static str;
 
     /// How bad a failure is for this kind of plan, before the config is asked.
-    fn severity(&self, spec: &Spec) -> Severity;
+    fn severity(&self, class: Class) -> Severity;
 
     fn judge(&self, plan: &Plan, evidence: &Evidence, thresholds: &Thresholds) -> Option<Finding>;
 }
@@ -82,7 +83,7 @@ pub const ALL: &[&dyn Gate] = &[
 pub fn judge(plan: &Plan, evidence: &Evidence, thresholds: &Thresholds) -> Vec<GateResult> {
     let mut results = Vec::new();
     for gate in ALL {
-        let severity = thresholds.severity(gate.name()).unwrap_or_else(|| gate.severity(&plan.spec));
+        let severity = thresholds.severity(gate.name()).unwrap_or_else(|| gate.severity(plan.spec.kind().class()));
         if severity == Severity::Off {
             continue;
         }
@@ -109,22 +110,14 @@ pub fn find(name: &str) -> Option<&'static dyn Gate> {
     ALL.iter().copied().find(|g| g.name() == name)
 }
 
-/// The gates and what they do for each kind, as a Markdown table.
+/// The gates and what they do for each class of plans, as a Markdown table.
 pub fn documentation() -> String {
-    let mut text = String::from(
-        "| gate | overwrite | merge | restore, undo | what it checks |\n| --- | --- | --- | --- | --- |\n",
-    );
+    let classes: Vec<&str> = Class::ALL.iter().map(|(_, words)| *words).collect();
+    let rule = vec!["---"; classes.len() + 2].join(" | ");
+    let mut text = format!("| gate | {} | what it checks |\n| {rule} |\n", classes.join(" | "));
     for gate in ALL {
-        let on = |spec: &Spec| gate.severity(spec).as_str();
-        let [overwrite, merge, undo] = thresholds::sample_specs();
-        text.push_str(&format!(
-            "| {} | {} | {} | {} | {} |\n",
-            gate.name(),
-            on(&overwrite),
-            on(&merge),
-            on(&undo),
-            gate.about()
-        ));
+        let on: Vec<&str> = Class::ALL.iter().map(|(class, _)| gate.severity(*class).as_str()).collect();
+        text.push_str(&format!("| {} | {} | {} |\n", gate.name(), on.join(" | "), gate.about()));
     }
     text
 }

@@ -1,6 +1,7 @@
 //! NULL in a key column: such rows match nothing and are inserted on every run.
 
 use super::{Evidence, Finding, Gate, Severity, Thresholds};
+use crate::plan::kinds::Class;
 use crate::plan::{GateStatus, Plan, Spec};
 use crate::table::number::grouped;
 
@@ -15,10 +16,10 @@ impl Gate for NullKeys {
         "no source row has NULL in a key column (a warning where only the table has some)"
     }
 
-    fn severity(&self, spec: &Spec) -> Severity {
-        match spec {
-            Spec::Overwrite(_) | Spec::Merge(_) => Severity::Fail,
-            Spec::Restore(_) | Spec::Undo(_) => Severity::Off,
+    fn severity(&self, class: Class) -> Severity {
+        match class {
+            Class::Replace | Class::Merge => Severity::Fail,
+            Class::Inverse => Severity::Off,
         }
     }
 

@@ -1,7 +1,8 @@
 //! Rows without a value for a partition column.
 
 use super::{Evidence, Finding, Gate, Severity, Thresholds};
-use crate::plan::{GateStatus, Plan, Spec};
+use crate::plan::kinds::Class;
+use crate::plan::{GateStatus, Plan};
 use crate::table::number::grouped;
 
 pub struct NullPartition;
@@ -15,10 +16,10 @@ impl Gate for NullPartition {
         "no source row has NULL or the empty string in a partition column"
     }
 
-    fn severity(&self, spec: &Spec) -> Severity {
-        match spec {
-            Spec::Overwrite(_) | Spec::Merge(_) => Severity::Warn,
-            Spec::Restore(_) | Spec::Undo(_) => Severity::Off,
+    fn severity(&self, class: Class) -> Severity {
+        match class {
+            Class::Replace | Class::Merge => Severity::Warn,
+            Class::Inverse => Severity::Off,
         }
     }
 

@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use super::{Evidence, Finding, Gate, Severity, Thresholds};
-use crate::plan::{GateStatus, Plan, PlanPartition, Spec};
+use crate::plan::kinds::Class;
+use crate::plan::{GateStatus, Plan, PlanPartition};
 use crate::table::number::grouped;
 
 pub struct RowCount;
@@ -17,11 +18,11 @@ impl Gate for RowCount {
         "each partition is delivered with about as many rows as it has now"
     }
 
-    fn severity(&self, spec: &Spec) -> Severity {
-        match spec {
-            Spec::Overwrite(_) => Severity::Fail,
-            Spec::Restore(_) | Spec::Undo(_) => Severity::Warn,
-            Spec::Merge(_) => Severity::Off,
+    fn severity(&self, class: Class) -> Severity {
+        match class {
+            Class::Replace => Severity::Fail,
+            Class::Inverse => Severity::Warn,
+            Class::Merge => Severity::Off,
         }
     }
 

@@ -4,9 +4,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::Spec;
-use crate::plan::kinds::RowSpec;
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -57,23 +54,4 @@ impl Thresholds {
     pub fn severity(&self, gate: &str) -> Option<Severity> {
         self.severity.get(gate).copied()
     }
-}
-
-/// One spec of each group of kinds, to ask gates about.
-pub(super) fn sample_specs() -> [Spec; 3] {
-    let rows =
-        RowSpec { source: String::new(), key: Vec::new(), ignore: Vec::new(), measures: Vec::new(), hash_seed: 0 };
-    [
-        Spec::Overwrite(crate::plan::overwrite::Overwrite {
-            mode: crate::plan::overwrite::Mode::Dynamic,
-            rows: rows.clone(),
-        }),
-        Spec::Merge(crate::plan::merge::Merge { rows, null_safe_keys: false, delete_missing: false }),
-        Spec::Undo(crate::plan::undo::Undo {
-            undoes: String::new(),
-            undoes_version: 0,
-            files: Default::default(),
-            metadata: false,
-        }),
-    ]
 }

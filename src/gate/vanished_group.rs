@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use super::{Evidence, Finding, Gate, Severity, Thresholds};
-use crate::plan::{GateStatus, Plan, Spec};
+use crate::plan::kinds::Class;
+use crate::plan::{GateStatus, Plan};
 use crate::table::number::grouped;
 
 pub struct VanishedGroup;
@@ -17,10 +18,10 @@ impl Gate for VanishedGroup {
         "every value of a grain column (such as the company) that has rows in the slice is delivered"
     }
 
-    fn severity(&self, spec: &Spec) -> Severity {
-        match spec {
-            Spec::Overwrite(_) => Severity::Fail,
-            Spec::Merge(_) | Spec::Restore(_) | Spec::Undo(_) => Severity::Off,
+    fn severity(&self, class: Class) -> Severity {
+        match class {
+            Class::Replace => Severity::Fail,
+            Class::Merge | Class::Inverse => Severity::Off,
         }
     }
 

@@ -211,7 +211,8 @@ async fn stage_rows(
 
 /// Finds the files of an undo or restore again, by identity.
 async fn exchange_files(plan: &Plan, pinned: &OpenTable) -> Result<Work> {
-    let (Change::Files(files), Some(old_version)) = (plan.spec.lower(), old_version(plan)) else {
+    let (Change::Files(files), Some((old_version, metadata))) = (plan.spec.lower(), plan.spec.kind().brings_back())
+    else {
         return Err(Error::new(ErrorKind::BadPlan, "the plan exchanges no files"));
     };
     let old = pinned.snapshot().at(old_version).await?;
@@ -225,20 +226,7 @@ async fn exchange_files(plan: &Plan, pinned: &OpenTable) -> Result<Work> {
     let restored: Vec<DataFile> =
         files.add.iter().map(|id| before.get(id).cloned().ok_or_else(|| gone(&id.path))).collect::<Result<_>>()?;
     exchange::check_there(pinned, &restored, &Progress::default()).await?;
-    let metadata = match &plan.spec {
-        crate::plan::Spec::Restore(kind) => kind.metadata,
-        crate::plan::Spec::Undo(kind) => kind.metadata,
-        _ => false,
-    };
     Ok(Work { removed, restored, staged: Staged::default(), metadata: metadata.then(|| old.metadata().raw.clone()) })
-}
-
-fn old_version(plan: &Plan) -> Option<u64> {
-    match &plan.spec {
-        crate::plan::Spec::Restore(kind) => Some(kind.to),
-        crate::plan::Spec::Undo(kind) => Some(kind.undoes_version.saturating_sub(1)),
-        _ => None,
-    }
 }
 
 /// One commit, compare-and-swap. Where another writer was faster, what it did

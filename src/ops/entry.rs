@@ -4,7 +4,8 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::engine::Staged;
 use crate::lake::commit;
-use crate::plan::{Plan, Spec};
+use crate::plan::Plan;
+use crate::plan::kinds::Io;
 use crate::table::DataFile;
 
 /// What goes into the commit besides `commitInfo`.
@@ -32,7 +33,7 @@ pub fn actions(plan: &Plan, work: &Work, read_version: u64, version: u64) -> Vec
 /// Spark's names for operation, parameters and metrics, so that its history
 /// reads right, and our own object with the id by which undo finds it.
 fn commit_info(plan: &Plan, work: &Work, read_version: u64, version: u64, now: i64) -> Json {
-    let (operation, parameters) = plan.spec.commit_words(&plan.partition_columns);
+    let (operation, parameters) = plan.spec.kind().commit_words(&plan.partition_columns);
     let parameters: Map<String, Json> = parameters.into_iter().map(|(k, v)| (k, json!(v))).collect();
     let own = own_info(plan, version);
     json!({
@@ -61,44 +62,26 @@ fn own_info(plan: &Plan, version: u64) -> Json {
         "slice": plan.slice,
         "overrides": overrides,
     });
-    if let Spec::Undo(undo) = &plan.spec {
-        own["undoes"] = json!(undo.undoes);
+    if let Some(operation) = plan.spec.kind().undoes() {
+        own["undoes"] = json!(operation);
     }
     own
 }
 
+/// Spark keeps metrics as texts.
 fn metrics(plan: &Plan, work: &Work) -> Json {
+    let bytes = |files: &[DataFile]| files.iter().map(|f| f.size).sum();
     let files = &work.staged.files;
-    let bytes: u64 = files.iter().map(|f| f.size).sum();
-    let rows: u64 = files.iter().map(|f| f.rows).sum();
-    let removed_bytes: u64 = work.removed.iter().map(|f| f.size).sum();
-    let r = &plan.rows;
-    let pairs: Vec<(&str, u64)> = match &plan.spec {
-        Spec::Overwrite(_) => vec![
-            ("numFiles", files.len() as u64),
-            ("numOutputRows", rows),
-            ("numOutputBytes", bytes),
-            ("numRemovedFiles", work.removed.len() as u64),
-            ("numRemovedBytes", removed_bytes),
-        ],
-        Spec::Merge(_) => vec![
-            ("numSourceRows", r.source),
-            ("numTargetRowsInserted", r.inserted),
-            ("numTargetRowsUpdated", r.updated.unwrap_or(0) + r.unchanged),
-            ("numTargetRowsDeleted", r.deleted),
-            ("numTargetRowsCopied", plan.files.rows_rewritten_unchanged.saturating_sub(r.unchanged)),
-            ("numOutputRows", rows),
-            ("numTargetFilesAdded", files.len() as u64),
-            ("numTargetFilesRemoved", work.removed.len() as u64),
-            ("numTargetBytesAdded", bytes),
-            ("numTargetBytesRemoved", removed_bytes),
-        ],
-        Spec::Restore(_) | Spec::Undo(_) => vec![
-            ("numRestoredFiles", work.restored.len() as u64),
-            ("numRemovedFiles", work.removed.len() as u64),
-            ("restoredFilesSize", work.restored.iter().map(|f| f.size).sum()),
-            ("removedFilesSize", removed_bytes),
-        ],
+    let io = Io {
+        written_files: files.len() as u64,
+        written_rows: files.iter().map(|f| f.rows).sum(),
+        written_bytes: files.iter().map(|f| f.size).sum(),
+        removed_files: work.removed.len() as u64,
+        removed_bytes: bytes(&work.removed),
+        restored_files: work.restored.len() as u64,
+        restored_bytes: bytes(&work.restored),
+        copied_rows: plan.files.rows_rewritten_unchanged.saturating_sub(plan.rows.unchanged),
     };
-    Json::Object(pairs.into_iter().map(|(k, v)| (k.to_owned(), json!(v.to_string()))).collect())
+    let metrics = plan.spec.kind().metrics(&plan.rows, &io);
+    Json::Object(metrics.into_iter().map(|(name, n)| (name.to_owned(), json!(n.to_string()))).collect())
 }

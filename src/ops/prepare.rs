@@ -272,7 +272,7 @@ fn seed() -> u64 {
 pub(super) fn table_refusals(table: &OpenTable, spec: &Spec) -> Vec<Refusal> {
     let mut refusals = Vec::new();
     let mut say = |error: Error| refusals.push(Refusal { kind: error.kind, message: error.message, hint: error.hint });
-    if let Err(error) = table.protocol().check_write(table.metadata(), spec.write_kind()) {
+    if let Err(error) = table.protocol().check_write(table.metadata(), spec.kind().write_kind()) {
         say(error);
     }
     let schema = &table.metadata().schema;

@@ -107,14 +107,20 @@ pub fn advice(plan: &Plan) -> Vec<String> {
     if let Spec::Merge(_) = plan.spec
         && plan.rows.zombies > 0
     {
+        let rows = if plan.rows.zombies == 1 { "row of the slice is" } else { "rows of the slice are" };
         lines.push(format!(
-            "{} rows of the slice are not in the source and would stay. If the source restates whole slices, overwrite the slice or add --delete-missing.",
+            "{} {rows} not in the source and would stay. If the source restates whole slices, overwrite the slice or add --delete-missing.",
             grouped(plan.rows.zombies)
         ));
     }
     let rewritten = plan.files.rows_rewritten_unchanged;
     if rewritten > 0 && plan.rows.updated.unwrap_or(0) + plan.rows.inserted + plan.rows.deleted > 0 {
-        lines.push(format!("{} rows are written again although they stay as they are.", grouped(rewritten)));
+        let rows = if rewritten == 1 {
+            "row is written again although it stays as it is"
+        } else {
+            "rows are written again although they stay as they are"
+        };
+        lines.push(format!("{} {rows}.", grouped(rewritten)));
     }
     lines
 }

@@ -1,66 +1,118 @@
-//! The registry of plan kinds: one variant and one line in each match, and a
-//! file of its own that says what the kind means.
+//! The registry of plan kinds: one file and one line each.
 
 use serde::{Deserialize, Serialize};
 
 use super::algebra::Change;
-use super::{merge, overwrite, restore, undo};
+use super::{RowTotals, merge, overwrite, restore, undo};
 use crate::table::features::WriteKind;
 
-/// What is enough, with the plan's table and version, to carry the plan out.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Spec {
-    Overwrite(overwrite::Overwrite),
-    Merge(merge::Merge),
-    Restore(restore::Restore),
-    Undo(undo::Undo),
+/// What a kind of plan says about itself. Everything else goes by the
+/// [`Change`] that it lowers to.
+pub trait Kind {
+    /// The contract's word, also in the commit and the journal.
+    fn operation(&self) -> &'static str;
+
+    /// What screens call it, where that says more.
+    fn title(&self) -> &'static str {
+        self.operation()
+    }
+
+    fn lower(&self) -> Change;
+
+    /// The column of the gate table that it falls in.
+    fn class(&self) -> Class;
+
+    fn write_kind(&self) -> WriteKind;
+
+    /// Source, key and measures, for kinds that take delivered rows.
+    fn rows(&self) -> Option<&RowSpec> {
+        None
+    }
+
+    /// The older version whose files come back, and whether its metaData does too.
+    fn brings_back(&self) -> Option<(u64, bool)> {
+        None
+    }
+
+    /// The operation that it takes back.
+    fn undoes(&self) -> Option<&str> {
+        None
+    }
+
+    /// The operation and parameters under Spark's names, for the commit.
+    fn commit_words(&self, partition_columns: &[String]) -> (&'static str, Vec<(String, String)>);
+
+    /// Metrics under Spark's names.
+    fn metrics(&self, rows: &RowTotals, io: &Io) -> Vec<(&'static str, u64)>;
+}
+
+/// Which gates judge a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// Delivered rows replace what is there: overwrite.
+    Replace,
+    Merge,
+    /// Files that the log knew before come back: restore, undo.
+    Inverse,
+}
+
+impl Class {
+    pub const ALL: [(Class, &'static str); 3] =
+        [(Class::Replace, "overwrite"), (Class::Merge, "merge"), (Class::Inverse, "restore, undo")];
+}
+
+/// What a commit read and wrote, for its metrics; sizes in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Io {
+    pub written_files: u64,
+    pub written_rows: u64,
+    pub written_bytes: u64,
+    pub removed_files: u64,
+    pub removed_bytes: u64,
+    pub restored_files: u64,
+    pub restored_bytes: u64,
+    /// Rows that only share a file with a changed one.
+    pub copied_rows: u64,
+}
+
+/// Makes the tagged enum of kinds and its dispatch from one list.
+macro_rules! kinds {
+    ($($variant:ident => $kind:ty,)*) => {
+        /// What is enough, with the plan's table and version, to carry the plan out.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "kind", rename_all = "kebab-case")]
+        pub enum Spec {
+            $($variant($kind),)*
+        }
+
+        impl Spec {
+            pub fn kind(&self) -> &dyn Kind {
+                match self {
+                    $(Spec::$variant(kind) => kind,)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    Overwrite => overwrite::Overwrite,
+    Merge => merge::Merge,
+    Restore => restore::Restore,
+    Undo => undo::Undo,
 }
 
 impl Spec {
     pub fn operation(&self) -> &'static str {
-        match self {
-            Spec::Overwrite(_) => "overwrite",
-            Spec::Merge(_) => "merge",
-            Spec::Restore(_) => "restore",
-            Spec::Undo(_) => "undo",
-        }
+        self.kind().operation()
     }
 
     pub fn lower(&self) -> Change {
-        match self {
-            Spec::Overwrite(kind) => kind.lower(),
-            Spec::Merge(kind) => kind.lower(),
-            Spec::Restore(kind) => kind.lower(),
-            Spec::Undo(kind) => kind.lower(),
-        }
-    }
-
-    pub fn write_kind(&self) -> WriteKind {
-        match self {
-            Spec::Overwrite(_) => WriteKind::Overwrite,
-            Spec::Merge(_) => WriteKind::RowLevel,
-            Spec::Restore(_) => WriteKind::Restore,
-            Spec::Undo(_) => WriteKind::Inverse,
-        }
+        self.kind().lower()
     }
 
     pub fn rows(&self) -> Option<&RowSpec> {
-        match self {
-            Spec::Overwrite(kind) => Some(&kind.rows),
-            Spec::Merge(kind) => Some(&kind.rows),
-            Spec::Restore(_) | Spec::Undo(_) => None,
-        }
-    }
-
-    /// The operation and parameters under Spark's names, for the commit.
-    pub fn commit_words(&self, partition_columns: &[String]) -> (&'static str, Vec<(String, String)>) {
-        match self {
-            Spec::Overwrite(_) => overwrite::commit_words(partition_columns),
-            Spec::Merge(kind) => kind.commit_words(),
-            Spec::Restore(kind) => kind.commit_words(),
-            Spec::Undo(kind) => kind.commit_words(),
-        }
+        self.kind().rows()
     }
 }
 

@@ -3,8 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::RowTotals;
 use super::algebra::{Change, Pairing, Reach, RowRule, TargetOnly};
-use super::kinds::RowSpec;
+use super::kinds::{Class, Io, Kind, RowSpec};
+use crate::table::features::WriteKind;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Merge {
@@ -17,7 +19,26 @@ pub struct Merge {
 }
 
 impl Merge {
-    pub fn lower(&self) -> Change {
+    /// The whole ON condition, in SQL.
+    pub fn on_condition(&self) -> String {
+        let quoted = |side: &str, c: &String| format!("{side}.`{}`", c.replace('`', "``"));
+        let equals = if self.null_safe_keys { "<=>" } else { "=" };
+        let terms: Vec<String> =
+            self.rows.key.iter().map(|c| format!("{} {equals} {}", quoted("t", c), quoted("s", c))).collect();
+        terms.join(" AND ")
+    }
+}
+
+impl Kind for Merge {
+    fn operation(&self) -> &'static str {
+        "merge"
+    }
+
+    fn title(&self) -> &'static str {
+        if self.delete_missing { "MERGE+delete" } else { "MERGE" }
+    }
+
+    fn lower(&self) -> Change {
         Change::Rows(RowRule {
             reach: Reach::Key,
             pairing: Pairing::Join { null_safe: self.null_safe_keys },
@@ -25,31 +46,43 @@ impl Merge {
         })
     }
 
-    /// The whole ON condition, in SQL.
-    pub fn on_condition(&self) -> String {
-        let quoted = |side: &str, c: &String| format!("{side}.`{}`", c.replace('`', "``"));
-        let terms: Vec<String> = self
-            .rows
-            .key
-            .iter()
-            .map(|c| {
-                let equals = if self.null_safe_keys { "<=>" } else { "=" };
-                format!("{} {equals} {}", quoted("t", c), quoted("s", c))
-            })
-            .collect();
-        terms.join(" AND ")
+    fn class(&self) -> Class {
+        Class::Merge
     }
 
-    pub fn commit_words(&self) -> (&'static str, Vec<(String, String)>) {
+    fn write_kind(&self) -> WriteKind {
+        WriteKind::RowLevel
+    }
+
+    fn rows(&self) -> Option<&RowSpec> {
+        Some(&self.rows)
+    }
+
+    fn commit_words(&self, _: &[String]) -> (&'static str, Vec<(String, String)>) {
         let by_source = if self.delete_missing { r#"[{"actionType":"delete"}]"# } else { "[]" };
         (
             "MERGE",
             vec![
-                ("predicate".into(), self.on_condition()),
+                ("predicate".into(), serde_json::json!([format!("({})", self.on_condition())]).to_string()),
                 ("matchedPredicates".into(), r#"[{"actionType":"update"}]"#.into()),
                 ("notMatchedPredicates".into(), r#"[{"actionType":"insert"}]"#.into()),
                 ("notMatchedBySourcePredicates".into(), by_source.into()),
             ],
         )
+    }
+
+    fn metrics(&self, rows: &RowTotals, io: &Io) -> Vec<(&'static str, u64)> {
+        vec![
+            ("numSourceRows", rows.source),
+            ("numTargetRowsInserted", rows.inserted),
+            ("numTargetRowsUpdated", rows.updated.unwrap_or(0) + rows.unchanged),
+            ("numTargetRowsDeleted", rows.deleted),
+            ("numTargetRowsCopied", io.copied_rows),
+            ("numOutputRows", io.written_rows),
+            ("numTargetFilesAdded", io.written_files),
+            ("numTargetFilesRemoved", io.removed_files),
+            ("numTargetBytesAdded", io.written_bytes),
+            ("numTargetBytesRemoved", io.removed_bytes),
+        ]
     }
 }

@@ -19,7 +19,7 @@ use serde_json::{Map, Value as Json};
 
 pub use algebra::{Change, Pairing, Reach, RowRule, TargetOnly};
 pub use effect::{Effect, Effects};
-pub use kinds::Spec;
+pub use kinds::{Kind, Spec};
 
 use crate::error::ErrorKind;
 use crate::table::partition::PartitionTuple;

@@ -3,8 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::RowTotals;
 use super::algebra::{Change, Pairing, Reach, RowRule, TargetOnly};
-use super::kinds::RowSpec;
+use super::kinds::{Class, Io, Kind, RowSpec};
+use crate::table::features::WriteKind;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overwrite {
@@ -19,20 +21,46 @@ pub enum Mode {
     Dynamic,
 }
 
-impl Overwrite {
-    pub fn lower(&self) -> Change {
+impl Kind for Overwrite {
+    fn operation(&self) -> &'static str {
+        "overwrite"
+    }
+
+    fn lower(&self) -> Change {
         Change::Rows(RowRule { reach: Reach::Slice, pairing: Pairing::Multiset, target_only: TargetOnly::Delete })
     }
-}
 
-pub fn commit_words(partition_columns: &[String]) -> (&'static str, Vec<(String, String)>) {
-    let columns: Vec<String> = partition_columns.iter().map(|c| serde_json::json!(c).to_string()).collect();
-    (
-        "WRITE",
+    fn class(&self) -> Class {
+        Class::Replace
+    }
+
+    fn write_kind(&self) -> WriteKind {
+        WriteKind::Overwrite
+    }
+
+    fn rows(&self) -> Option<&RowSpec> {
+        Some(&self.rows)
+    }
+
+    fn commit_words(&self, partition_columns: &[String]) -> (&'static str, Vec<(String, String)>) {
+        let columns: Vec<String> = partition_columns.iter().map(|c| serde_json::json!(c).to_string()).collect();
+        (
+            "WRITE",
+            vec![
+                ("mode".into(), "Overwrite".into()),
+                ("partitionBy".into(), format!("[{}]", columns.join(","))),
+                ("isDynamicPartitionOverwrite".into(), "true".into()),
+            ],
+        )
+    }
+
+    fn metrics(&self, _: &RowTotals, io: &Io) -> Vec<(&'static str, u64)> {
         vec![
-            ("mode".into(), "Overwrite".into()),
-            ("partitionBy".into(), format!("[{}]", columns.join(","))),
-            ("isDynamicPartitionOverwrite".into(), "true".into()),
-        ],
-    )
+            ("numFiles", io.written_files),
+            ("numOutputRows", io.written_rows),
+            ("numOutputBytes", io.written_bytes),
+            ("numRemovedFiles", io.removed_files),
+            ("numRemovedBytes", io.removed_bytes),
+        ]
+    }
 }

@@ -3,7 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::RowTotals;
 use super::algebra::{Change, FileExchange};
+use super::kinds::{Class, Io, Kind};
+use crate::table::features::WriteKind;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Undo {
@@ -16,20 +19,44 @@ pub struct Undo {
     pub metadata: bool,
 }
 
-impl Undo {
-    pub fn lower(&self) -> Change {
+impl Kind for Undo {
+    fn operation(&self) -> &'static str {
+        "undo"
+    }
+
+    fn lower(&self) -> Change {
         Change::Files(self.files.clone())
     }
 
-    pub fn commit_words(&self) -> (&'static str, Vec<(String, String)>) {
+    fn class(&self) -> Class {
+        Class::Inverse
+    }
+
+    fn write_kind(&self) -> WriteKind {
+        WriteKind::Inverse
+    }
+
+    fn brings_back(&self) -> Option<(u64, bool)> {
+        Some((self.undoes_version.saturating_sub(1), self.metadata))
+    }
+
+    fn undoes(&self) -> Option<&str> {
+        Some(&self.undoes)
+    }
+
+    fn commit_words(&self, _: &[String]) -> (&'static str, Vec<(String, String)>) {
         // Spark has no word for it; RESTORE is what its history readers know
         // for "files come back", and our own object says which operation.
-        (
-            "RESTORE",
-            vec![
-                ("version".into(), self.undoes_version.saturating_sub(1).to_string()),
-                ("undoes".into(), self.undoes.clone()),
-            ],
-        )
+        let version = self.undoes_version.saturating_sub(1).to_string();
+        ("RESTORE", vec![("version".into(), version), ("undoes".into(), self.undoes.clone())])
+    }
+
+    fn metrics(&self, _: &RowTotals, io: &Io) -> Vec<(&'static str, u64)> {
+        vec![
+            ("numRestoredFiles", io.restored_files),
+            ("numRemovedFiles", io.removed_files),
+            ("restoredFilesSize", io.restored_bytes),
+            ("removedFilesSize", io.removed_bytes),
+        ]
     }
 }

@@ -9,7 +9,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::action::Key;
-use crate::plan::{GateStatus, Plan, Spec, Verdict};
+use crate::plan::{GateStatus, Plan, Verdict};
 use crate::table::number::grouped;
 use crate::table::value::escape_controls;
 use crate::tui::input::TextInput;
@@ -148,7 +148,8 @@ fn facts(confirm: &Confirm) -> Vec<(String, Role)> {
     let slice = plan.slice.as_deref().map_or(String::new(), |s| format!(" ({})", escape_controls(s)));
     let mut lines = vec![(format!("v{} → v{} · {partitions}{slice}", plan.version, plan.version + 1), Role::Text)];
     let mut effects = vec![format!("rows {} → {}", grouped(rows.slice_before), grouped(rows.slice_after))];
-    if matches!(plan.spec, Spec::Restore(_) | Spec::Undo(_)) {
+    let comes_back = plan.spec.kind().brings_back().is_some();
+    if comes_back {
         let known = |n: Option<u64>| n.map_or("?".into(), grouped);
         effects.push(format!("table {} → {}", known(rows.table_before), known(rows.table_after)));
     }
@@ -164,9 +165,10 @@ fn facts(confirm: &Confirm) -> Vec<(String, Role)> {
         }
     }
     lines.push((effects.join("   "), Role::Text));
-    let files = match plan.spec {
-        Spec::Restore(_) | Spec::Undo(_) => format!("files −{} +{}", plan.files.removed, plan.files.restored),
-        Spec::Overwrite(_) | Spec::Merge(_) => format!("files −{} + new ones", plan.files.removed),
+    let files = if comes_back {
+        format!("files −{} +{}", plan.files.removed, plan.files.restored)
+    } else {
+        format!("files −{} + new ones", plan.files.removed)
     };
     let number = |status| plan.gates.iter().filter(|g| g.status == status).count();
     let (passed, warned, failed) = (number(GateStatus::Pass), number(GateStatus::Warn), number(GateStatus::Fail));

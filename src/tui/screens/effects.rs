@@ -1,6 +1,6 @@
 //! The numbers of plans, side by side: one line an effect, one column a strategy.
 
-use crate::plan::{GateStatus, Plan, Spec, Verdict};
+use crate::plan::{GateStatus, Plan, Verdict};
 use crate::table::number::{Sum, bytes, grouped, parse_decimal};
 use crate::table::value::escape_controls;
 use crate::tui::text::amount;
@@ -8,11 +8,7 @@ use crate::tui::theme::Role;
 
 /// What a strategy is called on the screen.
 pub fn strategy(plan: &Plan) -> &'static str {
-    match &plan.spec {
-        Spec::Merge(merge) if merge.delete_missing => "MERGE+delete",
-        Spec::Merge(_) => "MERGE",
-        other => other.operation(),
-    }
+    plan.spec.kind().title()
 }
 
 /// A line: its label, its meaning, a text for each plan.
