@@ -11,8 +11,15 @@ use crate::support::Row;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
+    /// Dynamic: the partitions of the source.
     Overwrite,
-    Merge { null_safe: bool, delete_missing: bool },
+    /// Static: the whole table.
+    OverwriteAll,
+    Append,
+    Merge {
+        null_safe: bool,
+        delete_missing: bool,
+    },
 }
 
 #[derive(Debug)]
@@ -92,13 +99,22 @@ impl Input<'_> {
                 slice.push(tuple);
             }
         }
+        if self.operation == Operation::OverwriteAll {
+            for row in self.target {
+                let tuple = self.tuple(row);
+                if !slice.contains(&tuple) {
+                    slice.push(tuple);
+                }
+            }
+        }
         slice
     }
 
     pub fn run(&self) -> Outcome {
         let mut out = Outcome { slice: self.slice(), ..Outcome::default() };
         match self.operation {
-            Operation::Overwrite => self.overwrite(&mut out),
+            Operation::Overwrite | Operation::OverwriteAll => self.overwrite(&mut out),
+            Operation::Append => self.append(&mut out),
             Operation::Merge { delete_missing, .. } => self.merge(delete_missing, &mut out),
         }
         self.count_keys(&mut out);
@@ -124,6 +140,13 @@ impl Input<'_> {
         }
         out.total = total;
         out
+    }
+
+    fn append(&self, out: &mut Outcome) {
+        out.after = self.target.iter().chain(self.source).cloned().collect();
+        for row in self.source {
+            out.at(self.tuple(row)).inserted += 1;
+        }
     }
 
     /// Every partition of the slice becomes what was delivered for it.
@@ -215,13 +238,14 @@ impl Input<'_> {
         if self.key.is_empty() {
             return;
         }
-        let reachable = |row: &&Row| self.operation != Operation::Overwrite || out.slice.contains(&self.tuple(row));
+        let everywhere = matches!(self.operation, Operation::Merge { .. });
+        let reachable = |row: &&Row| everywhere || out.slice.contains(&self.tuple(row));
         let reach: Vec<&Row> = self.target.iter().filter(reachable).collect();
         out.nulls.1 = reach.iter().filter(|row| self.null_key(row)).count() as u64;
         // A MERGE with a partition column in ON cannot see the row that it doubles:
         // there, the rest of the key is what identifies a row.
         let seen: Vec<usize> = match self.operation {
-            Operation::Overwrite => self.key.to_vec(),
+            Operation::Overwrite | Operation::OverwriteAll | Operation::Append => self.key.to_vec(),
             Operation::Merge { .. } => self.key.iter().copied().filter(|c| !self.partition.contains(c)).collect(),
         };
         let rest = Input { key: &seen, ..*self };

@@ -13,6 +13,9 @@ pub struct Evidence {
     pub elsewhere_searched: bool,
     /// Some keys that live elsewhere, with the partition, for people.
     pub elsewhere_examples: Vec<String>,
+    /// The commit by which the same operation already brought this source, if
+    /// it was not taken back since.
+    pub already_applied: Option<u64>,
     /// Keys that the source has more than once, some of them.
     pub duplicate_examples: Vec<String>,
 }

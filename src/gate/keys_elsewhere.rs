@@ -21,6 +21,7 @@ impl Gate for KeysElsewhere {
     fn severity(&self, class: Class) -> Severity {
         match class {
             Class::Replace | Class::Merge => Severity::Fail,
+            Class::Append => Severity::Warn,
             Class::Inverse => Severity::Off,
         }
     }
@@ -43,6 +44,7 @@ impl Gate for KeysElsewhere {
         let (status, effect) = match &plan.spec {
             Spec::Merge(_) if moves => (GateStatus::Warn, "this MERGE moves them into the slice"),
             Spec::Merge(_) => (GateStatus::Fail, "a partition column in the key makes this MERGE double them"),
+            Spec::Append(_) => (GateStatus::Fail, "an append doubles them"),
             _ => (GateStatus::Fail, "an overwrite leaves the old row there and doubles the key"),
         };
         let examples = match evidence.elsewhere_examples.as_slice() {

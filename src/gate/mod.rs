@@ -3,6 +3,7 @@
 //! A gate is a pure judgement over a plan and the evidence that was gathered
 //! with it. Each lives in its own file and in one line of [`ALL`].
 
+mod already_applied;
 mod duplicate_keys;
 mod empty_source;
 pub mod evidence;
@@ -76,6 +77,7 @@ pub const ALL: &[&dyn Gate] = &[
     &null_keys::NullKeys,
     &keys_elsewhere::KeysElsewhere,
     &null_partition::NullPartition,
+    &already_applied::AlreadyApplied,
 ];
 
 /// Judges a plan by every gate that applies to its kind. A gate's own verdict

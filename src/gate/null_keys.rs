@@ -19,6 +19,7 @@ impl Gate for NullKeys {
     fn severity(&self, class: Class) -> Severity {
         match class {
             Class::Replace | Class::Merge => Severity::Fail,
+            Class::Append => Severity::Warn,
             Class::Inverse => Severity::Off,
         }
     }
@@ -35,6 +36,7 @@ impl Gate for NullKeys {
             Spec::Merge(_) => {
                 "a MERGE matches none of them and inserts them again on every run; --null-safe-keys matches them"
             }
+            Spec::Append(_) => "they cannot be found again",
             _ => "they cannot be told apart",
         };
         if nulls.source > 0 {

@@ -22,7 +22,7 @@ impl Gate for RowCount {
         match class {
             Class::Replace => Severity::Fail,
             Class::Inverse => Severity::Warn,
-            Class::Merge => Severity::Off,
+            Class::Append | Class::Merge => Severity::Off,
         }
     }
 

@@ -21,7 +21,7 @@ impl Gate for VanishedGroup {
     fn severity(&self, class: Class) -> Severity {
         match class {
             Class::Replace => Severity::Fail,
-            Class::Merge | Class::Inverse => Severity::Off,
+            Class::Append | Class::Merge | Class::Inverse => Severity::Off,
         }
     }
 

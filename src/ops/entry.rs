@@ -61,6 +61,7 @@ fn own_info(plan: &Plan, version: u64) -> Json {
         "version": version,
         "slice": plan.slice,
         "overrides": overrides,
+        "source": plan.source.as_ref().map(|s| s.fingerprint.as_str()),
     });
     if let Some(operation) = plan.spec.kind().undoes() {
         own["undoes"] = json!(operation);

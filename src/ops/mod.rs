@@ -3,6 +3,7 @@
 //! `Source + Table@v → Plan → Gates → Confirm → Apply → Verify → Journal → (Undo)`.
 //! The faces (`cli`, `tui`) call only this room.
 
+mod applied;
 pub mod apply;
 pub mod browse;
 pub mod compare;

@@ -5,15 +5,18 @@ use std::sync::Arc;
 use serde_json::{Map, json};
 use uuid::Uuid;
 
+use super::applied;
 use super::browse::OpenTable;
 use super::context::Context;
 use crate::engine::local::LocalEngine;
 use crate::engine::{Classified, Engine, PartitionSummary, RowJob, Summary};
 use crate::error::{Error, ErrorKind, Result};
-use crate::gate;
+use crate::gate::{self, Evidence};
+use crate::plan::append::Append;
+use crate::plan::overwrite::{Mode, Overwrite};
 use crate::plan::{
     Change, Effect, FileTotals, KeyFacts, Layout, LayoutChange, PLAN_SCHEMA, Plan, PlanPartition, Refusal, RowRule,
-    RowTotals, Spec, Verdict, Written, advice, arithmetic, kinds::RowSpec, merge::Merge, overwrite,
+    RowTotals, Spec, Verdict, Written, advice, arithmetic, kinds::RowSpec, merge::Merge,
 };
 use crate::progress::Progress;
 use crate::source::{Matching, Source, match_columns};
@@ -34,8 +37,15 @@ pub struct SourceRequest {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strategy {
+    /// Dynamic: the partitions that occur in the source.
     Overwrite,
-    Merge { null_safe_keys: bool, delete_missing: bool },
+    /// Static: the whole table.
+    OverwriteAll,
+    Append,
+    Merge {
+        null_safe_keys: bool,
+        delete_missing: bool,
+    },
 }
 
 /// A plan and the rows behind its numbers. Cheap to clone.
@@ -122,7 +132,7 @@ pub(super) async fn prepare_all(
     progress: &Progress,
 ) -> Result<Vec<Prepared>> {
     let rows = row_spec(table, source, request)?;
-    if rows.key.is_empty() && strategies.iter().any(|s| *s != Strategy::Overwrite) {
+    if rows.key.is_empty() && strategies.iter().any(|s| matches!(s, Strategy::Merge { .. })) {
         return Err(Error::new(ErrorKind::Usage, "a MERGE needs a key: the columns that identify a row")
             .hint("Give --key A,B, or set key for this table in the config."));
     }
@@ -148,7 +158,9 @@ pub(super) async fn prepare_all(
     let mut prepared = Vec::new();
     for (mut plan, classified) in plans.drain(..).zip(classified) {
         fill(&mut plan, classified.summary());
-        plan.gates = gate::judge(&plan, &classified.summary().evidence, &table.settings.thresholds);
+        let evidence =
+            Evidence { already_applied: applied::before(table, &plan).await?, ..classified.summary().evidence.clone() };
+        plan.gates = gate::judge(&plan, &evidence, &table.settings.thresholds);
         plan.settle();
         plan.advice = advice::advice(&plan);
         let wrong = arithmetic::violations(&plan);
@@ -167,7 +179,9 @@ pub(super) async fn prepare_all(
 impl Strategy {
     fn spec(self, rows: RowSpec) -> Spec {
         match self {
-            Strategy::Overwrite => Spec::Overwrite(overwrite::Overwrite { mode: overwrite::Mode::Dynamic, rows }),
+            Strategy::Overwrite => Spec::Overwrite(Overwrite { mode: Mode::Dynamic, rows }),
+            Strategy::OverwriteAll => Spec::Overwrite(Overwrite { mode: Mode::Static, rows }),
+            Strategy::Append => Spec::Append(Append { rows }),
             Strategy::Merge { null_safe_keys, delete_missing } => {
                 Spec::Merge(Merge { rows, null_safe_keys, delete_missing })
             }

@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::lake::Snapshot;
 use crate::lake::log::action::{FileParser, Line};
 use crate::lake::log::snapshot::read_commit;
-use crate::plan::{Change, Plan, Reach};
+use crate::plan::{Change, Pairing, Plan, Reach};
 use crate::table::file::FileId;
 use crate::table::schema::PrimitiveType;
 use crate::table::{Metadata, PartitionTuple};
@@ -31,10 +31,16 @@ impl Footprint {
             Change::Files(_) if plan.operation == "restore" => None,
             // An exchange of files sees only the files it names.
             Change::Files(_) => Some(HashSet::new()),
+            // What only adds sees nothing of the table.
+            Change::Rows(rule) if rule.pairing == Pairing::Never => Some(HashSet::new()),
             Change::Rows(rule) => {
-                let pinned = metadata.partition_columns.iter().all(|c| plan.key.contains(c));
-                let pinned = pinned && !metadata.partition_columns.is_empty();
-                let whole = rule.reach == Reach::Key && !pinned;
+                let partitioned = !metadata.partition_columns.is_empty();
+                let pinned = partitioned && metadata.partition_columns.iter().all(|c| plan.key.contains(c));
+                let whole = match rule.reach {
+                    Reach::Slice => false,
+                    Reach::Key => !pinned,
+                    Reach::Table => true,
+                };
                 if whole { None } else { Some(partitions(plan, metadata)?.into_iter().collect()) }
             }
         };

@@ -1,7 +1,7 @@
 //! The small algebra that plan kinds lower to and engines implement.
 //!
-//! A kind is a [`Change`]: either a rule for rows (overwrite, MERGE; later
-//! append, replace-where, SCD 2) or an exchange of whole files (undo, restore).
+//! A kind is a [`Change`]: either a rule for rows (overwrite, append, MERGE; later
+//! replace-where, SCD 2) or an exchange of whole files (undo, restore).
 //! Engines know only this page, so a new kind needs no engine code.
 
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,8 @@ pub enum Reach {
     Slice,
     /// Every row that the key can match, in any partition.
     Key,
+    /// Every row of the table.
+    Table,
 }
 
 /// When a source row and a target row are the same row.
@@ -41,6 +43,8 @@ pub enum Pairing {
     /// SQL's join: every target row is judged by itself; NULL matches nothing
     /// unless `null_safe`. Two source rows for one target row are refused.
     Join { null_safe: bool },
+    /// No two rows are the same row: what is delivered is added.
+    Never,
 }
 
 /// What becomes of a target row without a partner.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::algebra::Change;
-use super::{RowTotals, merge, overwrite, restore, undo};
+use super::{RowTotals, append, merge, overwrite, restore, undo};
 use crate::table::features::WriteKind;
 
 /// What a kind of plan says about itself. Everything else goes by the
@@ -51,14 +51,19 @@ pub trait Kind {
 pub enum Class {
     /// Delivered rows replace what is there: overwrite.
     Replace,
+    Append,
     Merge,
     /// Files that the log knew before come back: restore, undo.
     Inverse,
 }
 
 impl Class {
-    pub const ALL: [(Class, &'static str); 3] =
-        [(Class::Replace, "overwrite"), (Class::Merge, "merge"), (Class::Inverse, "restore, undo")];
+    pub const ALL: [(Class, &'static str); 4] = [
+        (Class::Replace, "overwrite"),
+        (Class::Append, "append"),
+        (Class::Merge, "merge"),
+        (Class::Inverse, "restore, undo"),
+    ];
 }
 
 /// What a commit read and wrote, for its metrics; sizes in bytes.
@@ -97,6 +102,7 @@ macro_rules! kinds {
 
 kinds! {
     Overwrite => overwrite::Overwrite,
+    Append => append::Append,
     Merge => merge::Merge,
     Restore => restore::Restore,
     Undo => undo::Undo,

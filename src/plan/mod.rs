@@ -6,6 +6,7 @@
 
 pub mod advice;
 pub mod algebra;
+pub mod append;
 pub mod arithmetic;
 pub mod effect;
 pub mod kinds;

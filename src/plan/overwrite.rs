@@ -1,5 +1,6 @@
-//! Dynamic partition overwrite: every partition that occurs in the source
-//! becomes exactly what was delivered for it; the others are not touched.
+//! Overwrite. Dynamic: every partition that occurs in the source becomes exactly
+//! what was delivered for it; the others are not touched. Static: the whole
+//! table becomes the source, which is never the default.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +20,12 @@ pub struct Overwrite {
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     Dynamic,
+    Static,
+}
+
+/// The `partitionBy` parameter as Spark writes it.
+pub(super) fn partition_by(columns: &[String]) -> (String, String) {
+    ("partitionBy".into(), serde_json::json!(columns).to_string())
 }
 
 impl Kind for Overwrite {
@@ -26,8 +33,19 @@ impl Kind for Overwrite {
         "overwrite"
     }
 
+    fn title(&self) -> &'static str {
+        match self.mode {
+            Mode::Dynamic => "overwrite",
+            Mode::Static => "overwrite all",
+        }
+    }
+
     fn lower(&self) -> Change {
-        Change::Rows(RowRule { reach: Reach::Slice, pairing: Pairing::Multiset, target_only: TargetOnly::Delete })
+        let reach = match self.mode {
+            Mode::Dynamic => Reach::Slice,
+            Mode::Static => Reach::Table,
+        };
+        Change::Rows(RowRule { reach, pairing: Pairing::Multiset, target_only: TargetOnly::Delete })
     }
 
     fn class(&self) -> Class {
@@ -43,15 +61,13 @@ impl Kind for Overwrite {
     }
 
     fn commit_words(&self, partition_columns: &[String]) -> (&'static str, Vec<(String, String)>) {
-        let columns: Vec<String> = partition_columns.iter().map(|c| serde_json::json!(c).to_string()).collect();
-        (
-            "WRITE",
-            vec![
-                ("mode".into(), "Overwrite".into()),
-                ("partitionBy".into(), format!("[{}]", columns.join(","))),
-                ("isDynamicPartitionOverwrite".into(), "true".into()),
-            ],
-        )
+        let dynamic = (self.mode == Mode::Dynamic).to_string();
+        let parameters = vec![
+            ("mode".into(), "Overwrite".into()),
+            partition_by(partition_columns),
+            ("isDynamicPartitionOverwrite".into(), dynamic),
+        ];
+        ("WRITE", parameters)
     }
 
     fn metrics(&self, _: &RowTotals, io: &Io) -> Vec<(&'static str, u64)> {

@@ -53,6 +53,8 @@ const WRITABLE: &[&str] = &[
 pub enum WriteKind {
     /// Replaces all rows of the files it touches by delivered rows.
     Overwrite,
+    /// Adds files and removes none.
+    Append,
     /// Rewrites files in which some rows stay.
     RowLevel,
     /// Puts files back that the log knew before.
@@ -129,7 +131,7 @@ impl Protocol {
             None if self.min_writer == 6 => reasons.push("writer version 6 (identity columns)".into()),
             None => {}
         }
-        if metadata.flag("delta.appendOnly") && kind != WriteKind::Inverse {
+        if metadata.flag("delta.appendOnly") && kind != WriteKind::Append {
             reasons.push("delta.appendOnly = true (rows may only be added)".into());
         }
         if metadata.flag("delta.enableInCommitTimestamps") {
@@ -138,7 +140,7 @@ impl Protocol {
         if kind == WriteKind::RowLevel && metadata.flag("delta.enableChangeDataFeed") {
             reasons.push("delta.enableChangeDataFeed (a MERGE must write change files)".into());
         }
-        let rewrites = matches!(kind, WriteKind::Overwrite | WriteKind::RowLevel);
+        let rewrites = matches!(kind, WriteKind::Overwrite | WriteKind::Append | WriteKind::RowLevel);
         if rewrites {
             for (name, expression) in metadata.constraints() {
                 reasons.push(format!("CHECK constraint {name} ({expression})"));

@@ -1,6 +1,7 @@
 //! Faults that engineers reported, each with its input and the right answer.
 //! The numbers are those of the list of cases.
 
+mod append;
 mod keys;
 mod log;
 mod restore;

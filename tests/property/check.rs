@@ -15,7 +15,7 @@ use crate::support::{Bench, Fixture, Row, exact, replay, rows_of, sorted};
 
 /// What is wrong, if anything is.
 pub fn check(case: &Case, operation: Operation) -> Result<(), String> {
-    if case.key.is_empty() && operation != Operation::Overwrite {
+    if case.key.is_empty() && matches!(operation, Operation::Merge { .. }) {
         return Ok(());
     }
     let bench = Bench::default();
@@ -32,6 +32,8 @@ pub fn check(case: &Case, operation: Operation) -> Result<(), String> {
 
     let strategy = match operation {
         Operation::Overwrite => Strategy::Overwrite,
+        Operation::OverwriteAll => Strategy::OverwriteAll,
+        Operation::Append => Strategy::Append,
         Operation::Merge { null_safe, delete_missing } => Strategy::Merge { null_safe_keys: null_safe, delete_missing },
     };
     let names: Vec<&str> = case.key.iter().map(String::as_str).collect();

@@ -29,6 +29,16 @@ fn overwrite() {
 }
 
 #[test]
+fn overwrite_of_the_whole_table() {
+    run(Operation::OverwriteAll);
+}
+
+#[test]
+fn append() {
+    run(Operation::Append);
+}
+
+#[test]
 fn merge() {
     run(Operation::Merge { null_safe: false, delete_missing: false });
 }

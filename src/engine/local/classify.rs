@@ -13,7 +13,7 @@ use crate::engine::{PartitionSummary, RowJob, RowSet, Summary};
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate::Evidence;
 use crate::gate::evidence::GroupFacts;
-use crate::plan::{Effect, Effects, KeyFacts, Reach, RowRule, TargetOnly};
+use crate::plan::{Effect, Effects, KeyFacts, Pairing, Reach, RowRule, TargetOnly};
 use crate::progress::{Phase, Progress};
 use crate::table::{DataFile, PartitionTuple};
 
@@ -97,7 +97,10 @@ pub async fn classify(job: RowJob, progress: &Progress) -> Result<Vec<LocalClass
         live.iter().enumerate().partition(|(_, f)| in_slice.contains(&f.partition));
     let searches = Searches::new(&job.rules, &roles);
     let found = elsewhere::find(&fetch, &roles, &searches.all, &slice, &outside, progress).await?;
-    let reached: BTreeSet<usize> = searches.reached(&job.rules, &found);
+    let mut reached: BTreeSet<usize> = searches.reached(&job.rules, &found);
+    if job.rules.iter().any(|rule| rule.reach == Reach::Table) {
+        reached.extend(outside.iter().map(|(i, _)| *i));
+    }
     let mut files: Vec<DataFile> = inside.iter().map(|(_, f)| (*f).clone()).collect();
     let slice_files = files.len();
     files.extend(reached.iter().map(|i| live[*i].clone()));
@@ -125,7 +128,12 @@ pub async fn classify(job: RowJob, progress: &Progress) -> Result<Vec<LocalClass
     let mut classified = Vec::new();
     for (index, rule) in job.rules.iter().enumerate() {
         progress.check()?;
-        classified.push(LocalClassified::new(sides.clone(), *rule, searches.reported(index, &found)).await?);
+        // Nothing is elsewhere where everything is within reach.
+        let reported = match rule.reach {
+            Reach::Table => (!sides.roles.key.is_empty()).then(Elsewhere::default),
+            Reach::Slice | Reach::Key => searches.reported(index, &found),
+        };
+        classified.push(LocalClassified::new(sides.clone(), *rule, reported).await?);
     }
     Ok(classified)
 }
@@ -150,7 +158,8 @@ impl Searches {
         let mut searches = Searches { all: Vec::new(), of_rule: Vec::new() };
         let bound = roles.partition.iter().any(|c| roles.key.contains(c));
         for rule in rules {
-            let of_rule = (!roles.key.is_empty()).then(|| {
+            let searched = !roles.key.is_empty() && rule.reach != Reach::Table;
+            let of_rule = searched.then(|| {
                 let by_key = searches.number(Search::by_key(roles, rule.pairing));
                 // Rows that a partition column in a join's key hides are doubled.
                 let hidden = rule.reach == Reach::Key && bound;
@@ -183,18 +192,19 @@ impl Searches {
     }
 }
 
-fn fates(sides: &Sides, pairs: &Pairs, rule: TargetOnly) -> Vec<Fate> {
+fn fates(sides: &Sides, pairs: &Pairs, rule: RowRule) -> Vec<Fate> {
     let (source, target, slice) = (&sides.source, &sides.target, sides.slice);
     let keyed = !sides.roles.key.is_empty();
     // "Its key is not in S" is meant null-safely, whatever the join does.
     let mut delivered: HashIndex<()> = HashIndex::default();
-    if keyed && rule != TargetOnly::Delete {
+    if keyed && rule.target_only != TargetOnly::Delete {
         delivered.extend(source.key.iter().map(|k| (*k, ())));
     }
     let fate = |t: usize| match pairs.source_of[t] {
         NONE => {
             let in_slice = (target.partition[t] as usize) < slice;
-            match rule {
+            match rule.target_only {
+                _ if rule.pairing == Pairing::Never => Fate::Stays,
                 TargetOnly::Delete => Fate::Deleted,
                 TargetOnly::DeleteInSlice if in_slice => Fate::Deleted,
                 _ if in_slice && !delivered.contains_key(&target.key[t]) => Fate::Zombie,
@@ -209,12 +219,14 @@ fn fates(sides: &Sides, pairs: &Pairs, rule: TargetOnly) -> Vec<Fate> {
 
 impl LocalClassified {
     async fn new(sides: Arc<Sides>, rule: RowRule, found: Option<Elsewhere>) -> Result<LocalClassified> {
-        let replaces = rule.reach == Reach::Slice;
-        let (reach_files, reach_rows) =
-            if replaces { (sides.slice_files, sides.slice_rows) } else { (sides.files.len(), sides.target.len()) };
+        let replaces = rule.target_only == TargetOnly::Delete;
+        let (reach_files, reach_rows) = match rule.reach {
+            Reach::Slice => (sides.slice_files, sides.slice_rows),
+            Reach::Key | Reach::Table => (sides.files.len(), sides.target.len()),
+        };
         let keyed = !sides.roles.key.is_empty();
         let pairs = pair(&sides.source, &sides.target, reach_rows, rule.pairing, keyed);
-        let fates = fates(&sides, &pairs, rule.target_only);
+        let fates = fates(&sides, &pairs, rule);
         let rewrites = |fate: &Fate| matches!(fate, Fate::Updated | Fate::Unchanged | Fate::Deleted);
         let rewritten = (0..reach_files)
             .filter(|i| {
@@ -238,14 +250,16 @@ impl LocalClassified {
     }
 
     pub fn replaces(&self) -> bool {
-        self.rule.reach == Reach::Slice
+        self.rule.target_only == TargetOnly::Delete
     }
 
     async fn summarise(&self, found: Option<Elsewhere>) -> Result<Summary> {
         let (effects, written) = self.count();
         let sides = &self.sides;
         let (source, slice, live) = (&sides.source, sides.slice, &sides.live);
-        let left: HashSet<usize> = (0..effects.len()).filter(|p| *p < slice || effects[*p].moved_out > 0).collect();
+        let whole = self.rule.reach == Reach::Table;
+        let leaves = |e: &Effects| e.moved_out > 0 || e.deleted > 0;
+        let left: HashSet<usize> = (0..effects.len()).filter(|p| *p < slice || leaves(&effects[*p])).collect();
         let mut files_of: BTreeMap<&PartitionTuple, (u64, u64)> = BTreeMap::new();
         for file in live {
             let entry = files_of.entry(&file.partition).or_default();
@@ -271,14 +285,14 @@ impl LocalClassified {
                 .zip(&sums)
                 .map(|(name, per)| (name, per[number].0, per[number].1))
                 .collect();
-            if number >= slice {
+            if number >= slice && !whole {
                 // Only some of its files were read: count the rest, and say
                 // nothing of sums that were not taken.
                 effects.before = self.rows_of_partition(&values, effects.before).await?;
                 measures.clear();
             }
             partitions.push(PartitionSummary {
-                in_slice: number < slice,
+                in_slice: whole || number < slice,
                 effects,
                 files_before,
                 bytes_before,
@@ -319,10 +333,10 @@ impl LocalClassified {
             }
         };
         let ambiguous: Vec<usize> = self.pairs.ambiguous.iter().map(|(_, s)| *s as usize).collect();
-        let in_slice_rows = sides.slice_rows as u64;
+        let in_slice_rows = if whole { self.reach_rows } else { sides.slice_rows } as u64;
         let slice_tuples: HashSet<&PartitionTuple> = sides.partitions.tuples[..slice].iter().collect();
         let elsewhere_rows: Option<u64> =
-            live.iter().filter(|f| !slice_tuples.contains(&f.partition)).map(DataFile::live_rows).sum();
+            live.iter().filter(|f| !whole && !slice_tuples.contains(&f.partition)).map(DataFile::live_rows).sum();
         let gone = partitions.iter().filter(|p| p.files_before > 0 && p.effects.after() == 0).count() as u64;
         let new = partitions.iter().filter(|p| p.files_before == 0 && p.effects.after() > 0).count() as u64;
         let not_null =

@@ -51,6 +51,7 @@ pub fn pair(source: &Side, target: &Side, reach: usize, pairing: Pairing, keyed:
     match pairing {
         Pairing::Multiset => multiset(source, target, reach, keyed),
         Pairing::Join { null_safe } => join(source, target, reach, null_safe),
+        Pairing::Never => Pairs { source_of: vec![NONE; reach], times: vec![0; source.len()], ..Pairs::default() },
     }
 }
 

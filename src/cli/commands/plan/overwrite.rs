@@ -6,7 +6,7 @@ use super::road::{PlanArgs, carry_on};
 use crate::cli::Session;
 use crate::cli::args::SourceArgs;
 use crate::cli::output::Answer;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::ops::{At, OpenTable, Strategy, prepare};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -15,6 +15,15 @@ enum Mode {
     Dynamic,
     /// The whole table
     Static,
+}
+
+impl Mode {
+    fn strategy(self) -> Strategy {
+        match self {
+            Mode::Dynamic => Strategy::Overwrite,
+            Mode::Static => Strategy::OverwriteAll,
+        }
+    }
 }
 
 #[derive(Debug, clap::Args)]
@@ -32,13 +41,9 @@ pub struct Args {
 }
 
 pub async fn run(args: Args, session: &Session) -> Result<Answer> {
-    if args.mode == Mode::Static {
-        return Err(Error::new(ErrorKind::Refused, "an overwrite of the whole table (--mode static) is not built yet")
-            .hint("--mode dynamic replaces the partitions that occur in the source."));
-    }
     args.plan.check(session)?;
     let table = OpenTable::open(&session.context, &args.table, At::Latest).await?;
     let request = args.source.request();
-    let prepared = prepare(&session.context, &table, &request, Strategy::Overwrite, &session.progress).await?;
+    let prepared = prepare(&session.context, &table, &request, args.mode.strategy(), &session.progress).await?;
     carry_on(session, prepared, &args.plan).await
 }

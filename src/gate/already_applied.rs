@@ -1,0 +1,47 @@
+//! A source that was committed before, where a second run would change the
+//! table again.
+
+use super::{Evidence, Finding, Gate, Severity, Thresholds};
+use crate::plan::kinds::Class;
+use crate::plan::{GateStatus, Plan, Spec};
+
+pub struct AlreadyApplied;
+
+impl Gate for AlreadyApplied {
+    fn name(&self) -> &'static str {
+        "already-applied"
+    }
+
+    fn about(&self) -> &'static str {
+        "the same source was not committed before by the same operation, where a second run would change the table again"
+    }
+
+    fn severity(&self, class: Class) -> Severity {
+        match class {
+            Class::Append | Class::Merge => Severity::Fail,
+            Class::Replace | Class::Inverse => Severity::Off,
+        }
+    }
+
+    fn judge(&self, plan: &Plan, evidence: &Evidence, _: &Thresholds) -> Option<Finding> {
+        // A MERGE repeats itself harmlessly, unless NULL keys are inserted anew.
+        let repeats = match &plan.spec {
+            Spec::Append(_) => true,
+            Spec::Merge(merge) => plan.keys.nulls.source > 0 && !merge.null_safe_keys,
+            _ => false,
+        };
+        if !repeats {
+            return None;
+        }
+        let threshold = "not before";
+        match evidence.already_applied {
+            None => Some(Finding::pass(0, threshold, "this source was not committed before")),
+            Some(version) => {
+                let message = format!(
+                    "version {version} committed this very source by the same operation; a second run would add its rows again"
+                );
+                Some(Finding::pass(version, threshold, message).of(GateStatus::Fail))
+            }
+        }
+    }
+}

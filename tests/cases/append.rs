@@ -1,0 +1,69 @@
+//! Append and static overwrite: what they touch, and why a source is not
+//! appended twice.
+
+use partwise::error::ErrorKind;
+use partwise::ops::{ApplyOptions, Strategy};
+use partwise::plan::{GateStatus, Verdict};
+
+use crate::support::road::{gate, refused};
+use crate::support::{Bench, Kind, Row, Shape, i, rows_of, s};
+
+fn shape() -> Shape {
+    Shape::new(&[("d", Kind::String), ("id", Kind::Integer)], &["d"])
+}
+
+fn row(d: &str, id: i64) -> Row {
+    vec![s(d), i(id)]
+}
+
+#[test]
+fn the_same_source_is_not_appended_twice_until_it_was_taken_back() {
+    let bench = Bench::default();
+    let table = bench.table(shape(), &[row("a", 1), row("b", 2)]);
+    let source = bench.source("s", &shape().columns, &[row("a", 3), row("c", 4)]);
+    let (plan, report) = bench.run(&table.path, &source, &["id"], Strategy::Append);
+    assert_eq!((plan.rows.inserted, plan.rows.deleted, plan.rows.zombies), (2, 0, 0));
+    assert_eq!((report.files_added, report.files_removed), (2, 0));
+    let appended = [row("a", 1), row("a", 3), row("b", 2), row("c", 4)];
+    assert_eq!(rows_of(&table.path), appended);
+
+    let again = bench.plan(&table.path, &source, &["id"], Strategy::Append);
+    assert_eq!(again.verdict, Verdict::Blocked);
+    assert_eq!(gate(&again, "already-applied").status, GateStatus::Fail);
+    assert_eq!(again.keys.existing, 2);
+    assert_eq!(refused(bench.apply_with(&again, &ApplyOptions::default())).kind, ErrorKind::GateFailed);
+    assert_eq!(rows_of(&table.path), appended);
+
+    bench.undo(&table.path);
+    let after_undo = bench.plan(&table.path, &source, &["id"], Strategy::Append);
+    assert_eq!(gate(&after_undo, "already-applied").status, GateStatus::Pass);
+}
+
+#[test]
+fn an_append_lands_beside_an_append_to_the_same_partition() {
+    let bench = Bench::default();
+    let table = bench.table(shape(), &[row("a", 1)]);
+    let (first, second) =
+        (bench.source("s", &shape().columns, &[row("a", 2)]), bench.source("t", &shape().columns, &[row("a", 3)]));
+    let plan = bench.plan(&table.path, &first, &["id"], Strategy::Append);
+    bench.run(&table.path, &second, &["id"], Strategy::Append);
+    let report = bench.apply(&plan).unwrap();
+    assert_eq!(report.rebased_over, [1]);
+    assert_eq!(rows_of(&table.path), [row("a", 1), row("a", 2), row("a", 3)]);
+}
+
+#[test]
+fn a_static_overwrite_says_which_partitions_it_empties() {
+    let bench = Bench::default();
+    let rows: Vec<Row> = (0..60).map(|n| row(if n < 30 { "a" } else { "b" }, n)).collect();
+    let table = bench.table(shape(), &rows);
+    let source = bench.source("s", &shape().columns, &rows[..30]);
+    let plan = bench.plan(&table.path, &source, &["id"], Strategy::OverwriteAll);
+    assert_eq!((plan.rows.deleted, plan.rows.unchanged), (30, 30));
+    assert_eq!((plan.layout.before.partitions, plan.layout.after.partitions), (2, 1));
+    assert_eq!(plan.verdict, Verdict::Blocked);
+    assert_eq!(gate(&plan, "row-count").status, GateStatus::Fail);
+    let known = ApplyOptions { overrides: [("row-count".into(), "b was closed".into())].into(), strict: false };
+    bench.apply_with(&plan, &known).unwrap();
+    assert_eq!(rows_of(&table.path), rows[..30]);
+}
