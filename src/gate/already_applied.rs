@@ -1,6 +1,7 @@
 //! A source that was committed before, where a second run would change the
 //! table again.
 
+use super::evidence::AppliedBefore;
 use super::{Evidence, Finding, Gate, Severity, Thresholds};
 use crate::plan::kinds::Class;
 use crate::plan::{GateStatus, Plan, Spec};
@@ -34,9 +35,15 @@ impl Gate for AlreadyApplied {
             return None;
         }
         let threshold = "not before";
-        match evidence.already_applied {
-            None => Some(Finding::pass(0, threshold, "this source was not committed before")),
-            Some(version) => {
+        match evidence.applied_before {
+            AppliedBefore::No => Some(Finding::pass(0, threshold, "this source was not committed before")),
+            AppliedBefore::NotSince(oldest) => {
+                let message = format!(
+                    "this source was not committed since version {oldest}; the log no longer tells of earlier ones"
+                );
+                Some(Finding::pass(0, threshold, message).of(GateStatus::Warn))
+            }
+            AppliedBefore::Yes(version) => {
                 let message = format!(
                     "version {version} committed this very source by the same operation; a second run would add its rows again"
                 );

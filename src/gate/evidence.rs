@@ -13,11 +13,21 @@ pub struct Evidence {
     pub elsewhere_searched: bool,
     /// Some keys that live elsewhere, with the partition, for people.
     pub elsewhere_examples: Vec<String>,
-    /// The commit by which the same operation already brought this source, if
-    /// it was not taken back since.
-    pub already_applied: Option<u64>,
+    pub applied_before: AppliedBefore,
     /// Keys that the source has more than once, some of them.
     pub duplicate_examples: Vec<String>,
+}
+
+/// Whether the same operation already committed this source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AppliedBefore {
+    /// Not in any commit since the table was made.
+    #[default]
+    No,
+    /// By this version, and it was not taken back since.
+    Yes(u64),
+    /// The log goes back to this version only; not in any commit since.
+    NotSince(u64),
 }
 
 /// How often each value of one grain column occurs in the slice.

@@ -1,6 +1,5 @@
 //! The one committer: builds a log entry and puts it by compare-and-swap.
 
-use deltalake::kernel::transaction::TransactionError;
 use deltalake::logstore::CommitOrBytes;
 use serde_json::{Map, Value as Json, json};
 use uuid::Uuid;
@@ -105,9 +104,14 @@ pub fn to_lines(actions: &[Json]) -> Vec<u8> {
 /// # Errors
 /// `Storage` where nothing landed, `OutcomeUnknown` where that could not be found out.
 pub async fn put(store: &TableStore, version: u64, actions: &[Json], id: Uuid) -> Result<Put> {
-    let bytes = CommitOrBytes::LogBytes(to_lines(actions).into());
-    let answer: std::result::Result<(), TransactionError> =
-        store.log_store().write_commit_entry(version, bytes, id).await;
+    let bytes = to_lines(actions);
+    let answer = match local_entry(store, version, &bytes, id) {
+        Some(done) => done.map_err(|e| Box::new(e) as Box<dyn std::error::Error + Send + Sync>),
+        None => {
+            let bytes = CommitOrBytes::LogBytes(bytes.into());
+            store.log_store().write_commit_entry(version, bytes, id).await.map_err(Into::into)
+        }
+    };
     match answer {
         Ok(()) => {
             sync_log(store, version)?;
@@ -119,12 +123,19 @@ pub async fn put(store: &TableStore, version: u64, actions: &[Json], id: Uuid) -
                 Ok(Put::Landed)
             }
             Ok(Some(false)) => Ok(Put::Taken),
-            Ok(None) => Err(Error::new(ErrorKind::Storage, format!("version {version} could not be committed; the table is unchanged")).because(cause)),
+            Ok(None) => Err(Error::new(
+                ErrorKind::Storage,
+                format!("version {version} could not be committed; the table is unchanged"),
+            )
+            .because(cause)),
             Err(lookup) => Err(Error::new(
                 ErrorKind::OutcomeUnknown,
-                format!("it is not known whether version {version} was committed: {cause}; looking for it failed too: {}", lookup.full_message()),
+                format!(
+                    "it is not known whether version {version} was committed: {cause}; looking for it failed too: {}",
+                    lookup.full_message()
+                ),
             )
-            .hint(format!("Look into _delta_log/{version:020}.json for the operation {id}; `partwise journal` tells once the store answers."))),
+            .hint(format!("Look for the operation {id} in `partwise history` once the store answers."))),
         },
     }
 }
@@ -158,6 +169,30 @@ pub async fn find_operation(store: &TableStore, listing: &LogListing, id: Uuid, 
         }
     }
     Ok(None)
+}
+
+/// On a local disk the entry is whole and on the disk before its name exists:
+/// a power cut can never leave a version that is empty. The link is the
+/// compare-and-swap. `None` where the disk knows no links, or is not local.
+fn local_entry(store: &TableStore, version: u64, bytes: &[u8], id: Uuid) -> Option<std::io::Result<()>> {
+    use std::io::Write;
+    let root = store.local_root()?;
+    let entry = root.join(commit_path(version).as_ref());
+    let draft = root.join("_delta_log").join(format!("_commit_{id}-{}.json.tmp", Uuid::new_v4().simple()));
+    let written = std::fs::File::create_new(&draft).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    let linked = written.and_then(|()| std::fs::hard_link(&draft, &entry));
+    if let Err(error) = std::fs::remove_file(&draft)
+        && error.kind() != std::io::ErrorKind::NotFound
+    {
+        tracing::warn!(draft = %draft.display(), %error, "the draft of a commit could not be removed");
+    }
+    match linked {
+        Err(e) if matches!(e.kind(), std::io::ErrorKind::Unsupported | std::io::ErrorKind::PermissionDenied) => None,
+        other => Some(other),
+    }
 }
 
 /// Makes a local commit durable: the entry, then its folder.

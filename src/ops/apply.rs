@@ -57,9 +57,6 @@ pub struct ApplyReport {
 pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progress: &Progress) -> Result<ApplyReport> {
     context.check_may_write()?;
     let plan = overridden(plan, options)?;
-    if plan.verdict == Verdict::NoOp {
-        return Ok(no_op(&plan));
-    }
     progress.enter(Phase::Opening, 0, 0);
     let newest = OpenTable::open(context, &plan.table, At::Latest).await?;
     check_same_table(&plan, &newest)?;
@@ -69,6 +66,11 @@ pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progr
     }
     let id =
         Uuid::parse_str(&plan.id).context(ErrorKind::BadPlan, || format!("the plan's id {} is no UUID", plan.id))?;
+    check_not_committed(newest.snapshot(), id, plan.version).await?;
+    if plan.verdict == Verdict::NoOp {
+        still_no_op(&plan, &newest, &pinned).await?;
+        return Ok(no_op(&plan));
+    }
     let journal = Journal::new(&context.state_dir);
     let mut entry = begin(context, &plan, options);
     journal.write(&entry)?;
@@ -99,6 +101,26 @@ pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progr
         }
         (Ok(()), outcome) => outcome,
     }
+}
+
+/// A plan is carried out once.
+async fn check_not_committed(newest: &Snapshot, id: Uuid, planned: u64) -> Result<()> {
+    match commit::find_operation(newest.store(), newest.listing(), id, planned).await? {
+        None => Ok(()),
+        Some(version) => Err(Error::new(
+            ErrorKind::StalePlan,
+            format!("this plan was already carried out: version {version} is its commit"),
+        )
+        .hint(format!("Nothing was done. Make a new plan, or take it back: partwise undo --operation {id}"))),
+    }
+}
+
+/// That nothing was to be done must still be true.
+async fn still_no_op(plan: &Plan, newest: &OpenTable, pinned: &OpenTable) -> Result<()> {
+    if let (Some(rows), Some(source)) = (plan.spec.rows(), &plan.source) {
+        Source::open(&rows.source).await?.expect_fingerprint(&source.fingerprint)?;
+    }
+    Footprint::of(plan, pinned.metadata(), HashSet::new())?.check(newest.snapshot()).await.map(drop)
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -143,7 +165,7 @@ async fn carry_out(
         files_removed: work.removed.len() as u64,
         verified: mismatches.is_empty(),
         mismatches,
-        undo: Some(format!("partwise undo {} --operation {}", shell_word(&plan.table), plan.id)),
+        undo: Some(undo_command(plan)),
         undo_until: None,
     })
 }
@@ -249,6 +271,7 @@ async fn commit_work(
     let footprint = Footprint::of(plan, pinned.metadata(), removes)?;
     let mut newest = start.refresh().await?;
     for _ in 0..TRIES {
+        check_not_committed(&newest, id, plan.version).await?;
         let passed = footprint.check(&newest).await?;
         check_strict(plan, options.strict, &passed)?;
         // The last moment at which a cancel is a cancel.
@@ -261,6 +284,8 @@ async fn commit_work(
         match commit::put(newest.store(), version, &actions, id).await? {
             Put::Landed => {
                 // Whatever fails from here on, the commit stands.
+                entry.version_after = Some(version);
+                entry.undo = Some(undo_command(plan));
                 let after = Snapshot::open(newest.store(), Some(version)).await.map_err(|e| {
                     Error::new(
                         ErrorKind::OutcomeUnknown,
@@ -389,6 +414,10 @@ async fn discard(snapshot: &Snapshot, staged: &Staged) {
 
 fn now() -> String {
     millis_text(chrono::Utc::now().timestamp_millis())
+}
+
+fn undo_command(plan: &Plan) -> String {
+    format!("partwise undo {} --operation {}", shell_word(&plan.table), plan.id)
 }
 
 /// A word that a shell takes as it is.

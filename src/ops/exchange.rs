@@ -195,6 +195,30 @@ pub fn exchange(removed: &[DataFile], restored: &[DataFile]) -> FileExchange {
     }
 }
 
+/// Old metadata and files may only come back where the protocol of today
+/// covers what they need: the protocol itself never goes back.
+///
+/// # Errors
+/// `UnsupportedFeature`, naming what is missing.
+pub fn check_protocol(now: &Snapshot, then: &Snapshot) -> Result<()> {
+    let (a, b) = (now.protocol(), then.protocol());
+    let mut missing = Vec::new();
+    if b.min_reader > a.min_reader || b.min_writer > a.min_writer {
+        missing.push(format!("reader {} / writer {}", b.min_reader, b.min_writer));
+    }
+    let features = b.reader_features.iter().chain(&b.writer_features).flatten();
+    let lacking: BTreeSet<&String> = features.filter(|f| !a.supports(f)).collect();
+    missing.extend(lacking.into_iter().map(|f| format!("table feature {f}")));
+    if !missing.is_empty() {
+        return Err(Error::new(
+            ErrorKind::UnsupportedFeature,
+            format!("version {} needs {}, which the table no longer has", then.version(), missing.join(", ")),
+        )
+        .hint("The protocol was lowered since. Upgrade it again with the engine that made the table, then restore."));
+    }
+    now.protocol().check_write(then.metadata(), crate::table::features::WriteKind::Restore)
+}
+
 /// What differs between two metadata, in words.
 pub fn metadata_changes(now: &Metadata, then: &Metadata) -> Vec<String> {
     let mut changes = Vec::new();

@@ -159,7 +159,7 @@ pub(super) async fn prepare_all(
     for (mut plan, classified) in plans.drain(..).zip(classified) {
         fill(&mut plan, classified.summary());
         let evidence =
-            Evidence { already_applied: applied::before(table, &plan).await?, ..classified.summary().evidence.clone() };
+            Evidence { applied_before: applied::before(table, &plan).await?, ..classified.summary().evidence.clone() };
         plan.gates = gate::judge(&plan, &evidence, &table.settings.thresholds);
         plan.settle();
         plan.advice = advice::advice(&plan);
@@ -295,6 +295,15 @@ pub(super) fn table_refusals(table: &OpenTable, spec: &Spec) -> Vec<Refusal> {
             say(Error::new(ErrorKind::UnsupportedFeature, format!("the partition column {} is binary", field.name))
                 .hint("Binary partition values have no safe text in the log."));
         }
+    }
+    if spec.rows().is_some()
+        && let Some(path) = schema.strict_inside()
+    {
+        say(Error::new(
+            ErrorKind::UnsupportedFeature,
+            format!("{path} may not be NULL, which is not checked inside nested columns yet"),
+        )
+        .hint("Nothing was written. Run the write with the engine that made the table."));
     }
     for name in spec.rows().map_or(&[][..], |r| &r.key) {
         if let Some(field) = schema.field(name).filter(|f| f.data_type.is_nested()) {

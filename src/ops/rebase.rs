@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::lake::Snapshot;
 use crate::lake::log::action::{FileParser, Line};
 use crate::lake::log::snapshot::read_commit;
-use crate::plan::{Change, Pairing, Plan, Reach};
+use crate::plan::{Change, Pairing, Plan, Reach, Spec};
 use crate::table::file::FileId;
 use crate::table::schema::PrimitiveType;
 use crate::table::{Metadata, PartitionTuple};
@@ -19,6 +19,8 @@ pub struct Footprint {
     partitions: Option<HashSet<PartitionTuple>>,
     /// Files that the plan removes; they must still be there.
     removes: HashSet<FileId>,
+    /// Operation and source that must not come in twice.
+    once: Option<(String, String)>,
     plan: String,
     version: u64,
 }
@@ -29,8 +31,7 @@ impl Footprint {
     pub fn of(plan: &Plan, metadata: &Metadata, removes: HashSet<FileId>) -> Result<Footprint> {
         let partitions = match plan.spec.lower() {
             Change::Files(_) if plan.operation == "restore" => None,
-            // An exchange of files sees only the files it names.
-            Change::Files(_) => Some(HashSet::new()),
+            Change::Files(_) => Some(partitions(plan, metadata)?.into_iter().collect()),
             // What only adds sees nothing of the table.
             Change::Rows(rule) if rule.pairing == Pairing::Never => Some(HashSet::new()),
             Change::Rows(rule) => {
@@ -49,6 +50,7 @@ impl Footprint {
             partition_columns: metadata.partition_columns.clone(),
             partitions,
             removes,
+            once: once(plan),
             plan: plan.operation.clone(),
             version: plan.version,
         })
@@ -90,6 +92,9 @@ impl Footprint {
         }
         if lines.iter().any(|l| l.protocol.is_some()) {
             return Ok(Some("changed the protocol".into()));
+        }
+        if self.once.is_some() && lines.iter().any(|l| own_source(l) == self.once) {
+            return Ok(Some("committed the same source by the same operation".into()));
         }
         let mut touched: BTreeSet<PartitionTuple> = BTreeSet::new();
         let mut rows: i64 = 0;
@@ -145,6 +150,23 @@ impl Footprint {
         let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
         if named.is_empty() { String::new() } else { format!(" {}{tail}", named.join(", ")) }
     }
+}
+
+/// What a second commit of would add rows again: an append, or a MERGE whose
+/// NULL keys match nothing.
+fn once(plan: &Plan) -> Option<(String, String)> {
+    let repeats = match &plan.spec {
+        Spec::Append(_) => true,
+        Spec::Merge(merge) => plan.keys.nulls.source > 0 && !merge.null_safe_keys,
+        _ => false,
+    };
+    let source = plan.source.as_ref().filter(|_| repeats)?;
+    Some((plan.operation.clone(), source.fingerprint.clone()))
+}
+
+fn own_source(line: &Line) -> Option<(String, String)> {
+    let own = line.commit_info.as_ref()?.get("partwise")?;
+    Some((own.get("operation")?.as_str()?.to_owned(), own.get("source")?.as_str()?.to_owned()))
 }
 
 /// The typed partitions of a plan.

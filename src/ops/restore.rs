@@ -43,6 +43,7 @@ pub async fn prepare_restore(_context: &Context, table: &OpenTable, to: At, prog
             newest.protocol().min_writer
         ));
     }
+    exchange::check_protocol(&newest, &then)?;
     exchange::check_there(&table, &restored, progress).await?;
     let spec = Spec::Restore(Restore { to: target, files: exchange::exchange(&removed, &restored), metadata });
     let mut plan = exchange::plan(

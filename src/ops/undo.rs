@@ -48,7 +48,7 @@ pub async fn prepare_undo(
     let conflict = |what: String| {
         Error::new(
             ErrorKind::Conflict,
-            format!("the {} of version {} cannot be taken back by its files: {what}", "operation", found.version),
+            format!("the operation of version {} cannot be taken back by its files: {what}", found.version),
         )
         .hint(format!(
             "Later commits built on them. `partwise plan restore` to version {} takes everything since back.",
@@ -63,7 +63,10 @@ pub async fn prepare_undo(
             added.len()
         )));
     }
-    if let Some(back) = taken.iter().find(|id| live.contains_key(*id)) {
+    // By path: beside its own path with other deleted rows a file would be read twice.
+    let gone: HashSet<FileId> = removed.iter().map(DataFile::id).collect();
+    let staying: HashSet<&str> = live.values().filter(|f| !gone.contains(&f.id())).map(|f| f.path.as_str()).collect();
+    if let Some(back) = taken.iter().find(|id| staying.contains(id.path.as_str())) {
         return Err(conflict(format!("a later commit already brought {} back", back.path)));
     }
     let restored: Vec<DataFile> = taken
@@ -76,8 +79,15 @@ pub async fn prepare_undo(
         })
         .collect::<Result<_>>()?;
     let changed_metadata = found.lines.iter().any(|l| l.meta_data.is_some());
-    let changes =
-        if changed_metadata { exchange::metadata_changes(newest.metadata(), before.metadata()) } else { Vec::new() };
+    let changes = if changed_metadata {
+        check_nothing_built_on(&newest, &found, &live, &gone).await?;
+        exchange::check_protocol(&newest, &before)?;
+        exchange::metadata_changes(newest.metadata(), before.metadata())
+    } else if newest.metadata().partition_columns != before.metadata().partition_columns {
+        return Err(conflict("the table was partitioned by other columns since".into()));
+    } else {
+        Vec::new()
+    };
     exchange::check_there(&table, &restored, progress).await?;
     let spec = Spec::Undo(Undo {
         undoes: found.id,
@@ -86,6 +96,33 @@ pub async fn prepare_undo(
         metadata: changed_metadata && !changes.is_empty(),
     });
     exchange::plan(&table, spec, &removed, &restored, changes, progress).await
+}
+
+/// Metadata goes back whole, so nothing later may depend on it: no other change
+/// of metadata, no file that was written under it.
+async fn check_nothing_built_on(
+    newest: &Snapshot,
+    found: &Found,
+    live: &BTreeMap<FileId, DataFile>,
+    removed: &HashSet<FileId>,
+) -> Result<()> {
+    let refuse = |what: String| {
+        Err(Error::new(
+            ErrorKind::Conflict,
+            format!("version {} changed the table's metadata, and {what}", found.version),
+        )
+        .hint("Taking it back would change what later commits rely on. `partwise plan restore` takes them back too."))
+    };
+    for version in found.version + 1..=newest.version() {
+        if read_commit(newest.store(), version).await?.iter().any(|l| l.meta_data.is_some()) {
+            return refuse(format!("version {version} changed it again"));
+        }
+    }
+    let later = live.iter().find(|(id, f)| !removed.contains(*id) && f.version.is_some_and(|v| v > found.version));
+    match later {
+        Some((id, file)) => refuse(format!("version {} wrote {} since", file.version.unwrap_or_default(), id.path)),
+        None => Ok(()),
+    }
 }
 
 /// Searches the history, newest first. Without an id, operations that were

@@ -50,6 +50,11 @@ pub async fn verify(
         let back = read_back(after, &fresh, rows.hash_seed, progress).await?;
         found.extend(back.differences(staged, &plan.partition_columns, &names));
     }
+    for file in restored {
+        if !after.store().exists(&file.path).await? {
+            found.push(format!("the file {} came back into the log, but it is gone", file.path));
+        }
+    }
     match independent::check(after.store(), after.version(), &live, &fresh).await? {
         Opinion::Read(differences) => found.extend(differences),
         Opinion::Unable(why) => tracing::info!(%why, "delta-rs cannot give a second opinion on this table"),

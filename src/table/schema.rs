@@ -77,6 +77,29 @@ impl Schema {
         self.fields.iter().map(|f| f.name.as_str())
     }
 
+    /// The first place inside a nested column that may not be NULL.
+    pub fn strict_inside(&self) -> Option<String> {
+        fn inside(path: &str, t: &DataType) -> Option<String> {
+            match t {
+                DataType::Struct(schema) => schema.fields.iter().find_map(|f| {
+                    let path = format!("{path}.{}", f.name);
+                    if f.nullable { inside(&path, &f.data_type) } else { Some(path) }
+                }),
+                DataType::Array { element, contains_null } => {
+                    let path = format!("{path}.element");
+                    if *contains_null { inside(&path, element) } else { Some(path) }
+                }
+                DataType::Map { key, value, value_contains_null } => {
+                    let of_value = format!("{path}.value");
+                    let value = if *value_contains_null { inside(&of_value, value) } else { Some(of_value) };
+                    value.or_else(|| inside(&format!("{path}.key"), key))
+                }
+                DataType::Primitive(_) | DataType::Variant => None,
+            }
+        }
+        self.fields.iter().find_map(|f| inside(&f.name, &f.data_type))
+    }
+
     /// Every field at any depth, with its dotted path.
     pub fn walk<'a>(&'a self, visit: &mut impl FnMut(&str, &'a Field)) {
         fn inside<'a>(path: &str, t: &'a DataType, visit: &mut impl FnMut(&str, &'a Field)) {

@@ -85,7 +85,9 @@ impl Value {
             Value::String(s) | Value::Nested(s) => s.clone(),
             Value::Binary(bytes) => String::from_utf8_lossy(bytes).into_owned(),
             Value::Date(days) => date_text(*days),
-            Value::Timestamp(us) | Value::TimestampNtz(us) => spaced_timestamp(*us),
+            // Without a zone readers would take their own; Z says UTC.
+            Value::Timestamp(us) => utc_timestamp(*us),
+            Value::TimestampNtz(us) => spaced_timestamp(*us),
         })
     }
 
@@ -326,6 +328,13 @@ fn spaced_timestamp(us: i64) -> String {
     match naive(us) {
         Some(t) if us % 1_000_000 == 0 => t.format("%Y-%m-%d %H:%M:%S").to_string(),
         Some(t) => t.format("%Y-%m-%d %H:%M:%S%.6f").to_string(),
+        None => us.to_string(),
+    }
+}
+
+fn utc_timestamp(us: i64) -> String {
+    match naive(us) {
+        Some(t) => t.format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string(),
         None => us.to_string(),
     }
 }

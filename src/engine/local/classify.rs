@@ -10,7 +10,7 @@ use super::pair::{HashIndex, NONE, Pairs, duplicates, pair};
 use super::side::{Partitions, Roles, Side};
 use super::{measure, roles};
 use crate::engine::{PartitionSummary, RowJob, RowSet, Summary};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::gate::Evidence;
 use crate::gate::evidence::GroupFacts;
 use crate::plan::{Effect, Effects, KeyFacts, Pairing, Reach, RowRule, TargetOnly};
@@ -88,8 +88,9 @@ pub async fn classify(job: RowJob, progress: &Progress) -> Result<Vec<LocalClass
         let (fetch, all) = (fetch.clone(), all.clone());
         async move { fetch.source(i, &all, None).await }
     };
-    let source = Side::read(job.source.files.len(), &roles, &mut partitions, progress, open_source).await?;
-    check_size(&source, "source")?;
+    let source =
+        Side::read(job.source.files.len(), job.source.files.len(), &roles, &mut partitions, progress, open_source)
+            .await?;
     let slice: Vec<PartitionTuple> = partitions.tuples.clone();
     let in_slice: HashSet<&PartitionTuple> = slice.iter().collect();
 
@@ -101,15 +102,19 @@ pub async fn classify(job: RowJob, progress: &Progress) -> Result<Vec<LocalClass
     if job.rules.iter().any(|rule| rule.reach == Reach::Table) {
         reached.extend(outside.iter().map(|(i, _)| *i));
     }
-    let mut files: Vec<DataFile> = inside.iter().map(|(_, f)| (*f).clone()).collect();
+    // What only adds need not read the table, unless keys are to be found there.
+    let blind = roles.key.is_empty() && job.rules.iter().all(|rule| rule.pairing == Pairing::Never);
+    let mut files: Vec<DataFile> = inside.iter().filter(|_| !blind).map(|(_, f)| (*f).clone()).collect();
     let slice_files = files.len();
     files.extend(reached.iter().map(|i| live[*i].clone()));
+    // Rows that only a MERGE reaches are no part of the slice's groups.
+    let whole = job.rules.iter().all(|rule| rule.reach == Reach::Table);
+    let grouped = if whole { files.len() } else { slice_files };
     let open_target = |i: usize| {
         let (fetch, all, file) = (fetch.clone(), all.clone(), files[i].clone());
         async move { fetch.target(&file, &all, None).await }
     };
-    let target = Side::read(files.len(), &roles, &mut partitions, progress, open_target).await?;
-    check_size(&target, "slice")?;
+    let target = Side::read(files.len(), grouped, &roles, &mut partitions, progress, open_target).await?;
 
     progress.check()?;
     progress.enter(Phase::Joining, 0, 0);
@@ -136,14 +141,6 @@ pub async fn classify(job: RowJob, progress: &Progress) -> Result<Vec<LocalClass
         classified.push(LocalClassified::new(sides.clone(), *rule, reported).await?);
     }
     Ok(classified)
-}
-
-fn check_size(side: &Side, what: &str) -> Result<()> {
-    if u32::try_from(side.len()).is_ok_and(|rows| rows < u32::MAX) {
-        return Ok(());
-    }
-    Err(Error::new(ErrorKind::BadSource, format!("the {what} has more than 4,294,967,294 rows"))
-        .hint("Deliver it in several slices."))
 }
 
 /// The searches outside the slice that a job's rules need, each made once.
@@ -258,6 +255,7 @@ impl LocalClassified {
         let sides = &self.sides;
         let (source, slice, live) = (&sides.source, sides.slice, &sides.live);
         let whole = self.rule.reach == Reach::Table;
+        let blind = self.rule.pairing == Pairing::Never && sides.roles.key.is_empty();
         let leaves = |e: &Effects| e.moved_out > 0 || e.deleted > 0;
         let left: HashSet<usize> = (0..effects.len()).filter(|p| *p < slice || leaves(&effects[*p])).collect();
         let mut files_of: BTreeMap<&PartitionTuple, (u64, u64)> = BTreeMap::new();
@@ -285,7 +283,7 @@ impl LocalClassified {
                 .zip(&sums)
                 .map(|(name, per)| (name, per[number].0, per[number].1))
                 .collect();
-            if number >= slice && !whole {
+            if blind || number >= slice && !whole {
                 // Only some of its files were read: count the rest, and say
                 // nothing of sums that were not taken.
                 effects.before = self.rows_of_partition(&values, effects.before).await?;
@@ -333,7 +331,11 @@ impl LocalClassified {
             }
         };
         let ambiguous: Vec<usize> = self.pairs.ambiguous.iter().map(|(_, s)| *s as usize).collect();
-        let in_slice_rows = if whole { self.reach_rows } else { sides.slice_rows } as u64;
+        let in_slice_rows = match (blind, whole) {
+            (true, _) => partitions.iter().map(|p| p.effects.before).sum(),
+            (_, true) => self.reach_rows as u64,
+            _ => sides.slice_rows as u64,
+        };
         let slice_tuples: HashSet<&PartitionTuple> = sides.partitions.tuples[..slice].iter().collect();
         let elsewhere_rows: Option<u64> =
             live.iter().filter(|f| !whole && !slice_tuples.contains(&f.partition)).map(DataFile::live_rows).sum();

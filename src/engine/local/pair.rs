@@ -64,7 +64,7 @@ fn multiset(source: &Side, target: &Side, reach: usize, keyed: bool) -> Pairs {
         hash ^ u128::from(partition + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835)
     };
     pass(&mut pairs, |s| source.row[s], |t| target.row[t]);
-    if !source.significant.is_empty() || !target.significant.is_empty() {
+    if keyed && (!source.significant.is_empty() || !target.significant.is_empty()) {
         pass(&mut pairs, |s| source.significant(s), |t| target.significant(t));
     }
     if keyed {

@@ -228,12 +228,14 @@ impl Side {
     }
 
     /// Reads files of full-width batches in the table's types, a few at the same
-    /// time; `open` gives the batches of file `i`. Rows keep the files' order.
+    /// time; `open` gives the batches of file `i`. Rows keep the files' order;
+    /// the values of group columns are counted in the first `grouped` files.
     ///
     /// # Errors
     /// Whatever reading gives; `Cancelled`.
     pub async fn read<F, S>(
         files: usize,
+        grouped: usize,
         roles: &Arc<Roles>,
         partitions: &mut Partitions,
         progress: &Progress,
@@ -245,7 +247,9 @@ impl Side {
     {
         let mut side = Side::default();
         let at_once = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let ungrouped = Arc::new(Roles { groups: Vec::new(), ..Roles::clone(roles) });
         let mut reads = stream::iter((0..files).map(|file| {
+            let roles = if file < grouped { roles } else { &ungrouped };
             let part = Self::read_file(roles.clone(), progress.clone(), open(file));
             // Dropping the join handle would leave the task running after an error.
             tokio_util::task::AbortOnDropHandle::new(tokio::spawn(part))
@@ -254,8 +258,18 @@ impl Side {
         while let Some(part) = reads.next().await {
             let (part, numbering) = part.context(ErrorKind::Internal, || "reading a file broke off".into())??;
             side.absorb(part, &numbering, partitions);
+            side.check_size()?;
         }
         Ok(side)
+    }
+
+    /// Rows are numbered in 32 bits.
+    fn check_size(&self) -> Result<()> {
+        if u32::try_from(self.len()).is_ok_and(|rows| rows < u32::MAX) {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::BadSource, "more than 4,294,967,294 rows are within reach")
+            .hint("Deliver the slice in several parts."))
     }
 
     async fn read_file<S>(roles: Arc<Roles>, progress: Progress, open: S) -> Result<(Side, Partitions)>

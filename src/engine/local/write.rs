@@ -23,6 +23,8 @@ use crate::table::{Field, PartitionTuple, Value};
 const GATHER_BYTES: usize = 64 << 20;
 /// Bytes of rows that wait for their partition's file; beyond, the largest goes out.
 const WAITING_BYTES: usize = 256 << 20;
+/// Encoded bytes that open files may hold in memory; beyond, the largest is closed.
+const BUFFERED_BYTES: usize = 256 << 20;
 /// Files that are open at the same time.
 const OPEN_FILES: usize = 64;
 /// A file is closed at this size and the next one begun.
@@ -35,6 +37,9 @@ pub struct PartitionWriter {
     layout: Arc<TableLayout>,
     files: DataWriter,
     operation: Uuid,
+    /// Tells this run's files from those of another run of the same plan, which
+    /// may be live by now and must never be overwritten or removed.
+    attempt: u32,
     seed: u64,
     mapped: bool,
     /// What the partition numbers of rows stand for.
@@ -80,6 +85,7 @@ impl PartitionWriter {
             staged: Staged { columns: vec![0; layout.schema.fields.len()], ..Staged::default() },
             layout,
             operation,
+            attempt: Uuid::new_v4().as_fields().0,
             seed,
             tuples,
             gathered: Vec::new(),
@@ -179,6 +185,11 @@ impl PartitionWriter {
         if writing.file.estimated_size() >= TARGET_FILE_BYTES {
             self.close(number).await?;
         }
+        while self.open.values().map(|w| w.file.buffered()).sum::<usize>() > BUFFERED_BYTES {
+            let largest = self.open.iter().max_by_key(|(_, w)| w.file.buffered()).map(|(number, _)| *number);
+            let Some(largest) = largest else { break };
+            self.close(largest).await?;
+        }
         Ok(())
     }
 
@@ -202,7 +213,7 @@ impl PartitionWriter {
         self.layout.partition_indexes().iter().map(|i| &self.layout.schema.fields[*i])
     }
 
-    /// `column=value/part-00000-<operation>.snappy.parquet`. Values are escaped
+    /// `column=value/part-00000-<operation>-<attempt>.snappy.parquet`. Values are escaped
     /// to plain ASCII letters, digits and `_.-`, so no value can name another
     /// folder; a column-mapped table gets no value folders, as Spark does.
     fn next_path(&mut self, number: u32) -> Result<Path> {
@@ -212,7 +223,7 @@ impl PartitionWriter {
                 text.push_str(&format!("{}={}/", escape(&field.name), folder_value(value)));
             }
         }
-        text.push_str(&format!("part-{:05}-{}.snappy.parquet", self.begun, self.operation));
+        text.push_str(&format!("part-{:05}-{}-{:08x}.snappy.parquet", self.begun, self.operation, self.attempt));
         self.begun += 1;
         Path::parse(&text).context(ErrorKind::Internal, || format!("a strange file name: {text}"))
     }

@@ -10,7 +10,7 @@ use crate::lake::data::{DvPath, ReadFile, decode_deletion_vector, dv_location};
 use crate::lake::store::{Located, TableStore};
 use crate::table::file::DataFile;
 
-/// Deletion-vector paths are plain; log paths are URL-encoded.
+/// Relative deletion-vector paths are plain; log paths are URL-encoded.
 const PLAIN: &AsciiSet = &CONTROLS.add(b'%');
 
 /// The text that [`TableStore::locate`] takes for a file's deletion vector.
@@ -21,7 +21,9 @@ pub fn vector_path(file: &DataFile) -> Result<Option<String>> {
     let Some(dv) = &file.deletion_vector else { return Ok(None) };
     Ok(match dv_location(dv)? {
         None => None,
-        Some(DvPath::Relative(path) | DvPath::Absolute(path)) => Some(utf8_percent_encode(&path, PLAIN).to_string()),
+        Some(DvPath::Relative(path)) => Some(utf8_percent_encode(&path, PLAIN).to_string()),
+        // Absolute ones are URLs already.
+        Some(DvPath::Absolute(path)) => Some(path),
     })
 }
 
