@@ -2,7 +2,7 @@
 
 use super::{Evidence, Finding, Gate, Severity, Thresholds};
 use crate::plan::kinds::Class;
-use crate::plan::{GateStatus, Plan};
+use crate::plan::{GateStatus, Plan, Spec};
 use crate::table::number::grouped;
 
 pub struct DuplicateKeys;
@@ -39,6 +39,12 @@ impl Gate for DuplicateKeys {
             let message =
                 format!("{} source rows repeat a key ({key}){examples}; is the key complete?", grouped(pair.source));
             return Some(Finding::pass(pair.source, threshold, message).of(GateStatus::Fail));
+        }
+        if matches!(plan.spec, Spec::Append(_)) && plan.keys.existing > 0 {
+            let existing = grouped(plan.keys.existing);
+            let message =
+                format!("{existing} source rows have a key ({key}) that the table already has; an append doubles them");
+            return Some(Finding::pass(plan.keys.existing, threshold, message).of(GateStatus::Fail));
         }
         if pair.target > 0 {
             let message =

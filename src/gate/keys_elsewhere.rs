@@ -38,7 +38,7 @@ impl Gate for KeysElsewhere {
         }
         let rows = plan.keys.elsewhere?;
         if rows == 0 {
-            return Some(Finding::pass(0, threshold, "no key lives in another partition"));
+            return Some(Finding::pass(0, threshold, "no key lives in a partition outside the slice"));
         }
         let moves = matches!(&plan.spec, Spec::Merge(merge) if !merge.rows.key.iter().any(|k| plan.partition_columns.contains(k)));
         let (status, effect) = match &plan.spec {

@@ -41,7 +41,8 @@ pub async fn before(table: &OpenTable, plan: &Plan) -> Result<AppliedBefore> {
         if let Some(undoes) = text(own, "undoes").filter(|_| !undone.contains(&id)) {
             undone.insert(undoes);
         }
-        let same = text(own, "source").as_deref() == Some(&source.fingerprint)
+        let delivered = text(own, "content").is_some_and(|content| source.content.as_ref() == Some(&content));
+        let same = (delivered || text(own, "source").as_deref() == Some(&source.fingerprint))
             && text(own, "operation").as_deref() == Some(&plan.operation);
         if same && !undone.contains(&id) {
             return Ok(AppliedBefore::Yes(version));

@@ -66,7 +66,7 @@ pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progr
     }
     let id =
         Uuid::parse_str(&plan.id).context(ErrorKind::BadPlan, || format!("the plan's id {} is no UUID", plan.id))?;
-    check_not_committed(newest.snapshot(), id, plan.version).await?;
+    check_not_committed(newest.snapshot(), id, &plan).await?;
     if plan.verdict == Verdict::NoOp {
         still_no_op(&plan, &newest, &pinned).await?;
         return Ok(no_op(&plan));
@@ -104,14 +104,14 @@ pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progr
 }
 
 /// A plan is carried out once.
-async fn check_not_committed(newest: &Snapshot, id: Uuid, planned: u64) -> Result<()> {
-    match commit::find_operation(newest.store(), newest.listing(), id, planned).await? {
+async fn check_not_committed(newest: &Snapshot, id: Uuid, plan: &Plan) -> Result<()> {
+    match commit::find_operation(newest.store(), newest.listing(), id, plan.version).await? {
         None => Ok(()),
         Some(version) => Err(Error::new(
             ErrorKind::StalePlan,
             format!("this plan was already carried out: version {version} is its commit"),
         )
-        .hint(format!("Nothing was done. Make a new plan, or take it back: partwise undo --operation {id}"))),
+        .hint(format!("Nothing was done. Make a new plan, or take it back: {}", undo_command(plan)))),
     }
 }
 
@@ -183,7 +183,7 @@ async fn stage_rows(
     let rows = plan.spec.rows().ok_or_else(|| Error::new(ErrorKind::BadPlan, "the plan has no source"))?;
     let source = Source::open(&rows.source).await?;
     source.expect_fingerprint(plan.source.as_ref().map_or("", |s| s.fingerprint.as_str()))?;
-    let matching = match_columns(&pinned.metadata().schema, source.schema(), &rows.key);
+    let matching = match_columns(&pinned.metadata().schema, source.schema(), &rows.key, &source.folder_columns());
     if let Some(refusal) = matching.refusals.first() {
         return Err(Error::new(refusal.kind, refusal.message.clone()));
     }
@@ -271,7 +271,7 @@ async fn commit_work(
     let footprint = Footprint::of(plan, pinned.metadata(), removes)?;
     let mut newest = start.refresh().await?;
     for _ in 0..TRIES {
-        check_not_committed(&newest, id, plan.version).await?;
+        check_not_committed(&newest, id, plan).await?;
         let passed = footprint.check(&newest).await?;
         check_strict(plan, options.strict, &passed)?;
         // The last moment at which a cancel is a cancel.

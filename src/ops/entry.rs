@@ -62,6 +62,7 @@ fn own_info(plan: &Plan, version: u64) -> Json {
         "slice": plan.slice,
         "overrides": overrides,
         "source": plan.source.as_ref().map(|s| s.fingerprint.as_str()),
+        "content": plan.source.as_ref().and_then(|s| s.content.as_deref()),
     });
     if let Some(operation) = plan.spec.kind().undoes() {
         own["undoes"] = json!(operation);

@@ -16,7 +16,7 @@ use crate::plan::append::Append;
 use crate::plan::overwrite::{Mode, Overwrite};
 use crate::plan::{
     Change, Effect, FileTotals, KeyFacts, Layout, LayoutChange, PLAN_SCHEMA, Plan, PlanPartition, Refusal, RowRule,
-    RowTotals, Spec, Verdict, Written, advice, arithmetic, kinds::RowSpec, merge::Merge,
+    RowTotals, SourceFacts, Spec, Verdict, Written, advice, arithmetic, kinds::RowSpec, merge::Merge,
 };
 use crate::progress::Progress;
 use crate::source::{Matching, Source, match_columns};
@@ -136,12 +136,14 @@ pub(super) async fn prepare_all(
         return Err(Error::new(ErrorKind::Usage, "a MERGE needs a key: the columns that identify a row")
             .hint("Give --key A,B, or set key for this table in the config."));
     }
-    let matching = match_columns(&table.metadata().schema, source.schema(), &rows.key);
+    let matching = match_columns(&table.metadata().schema, source.schema(), &rows.key, &source.folder_columns());
+    let repeats = strategies.iter().any(|s| !matches!(s, Strategy::Overwrite | Strategy::OverwriteAll));
+    let content = if repeats { Some(source.content().await?) } else { None };
     let mut plans: Vec<Plan> = strategies
         .iter()
         .map(|strategy| {
             let mut plan = blank(table, strategy.spec(rows.clone()));
-            plan.source = Some(source.facts());
+            plan.source = Some(SourceFacts { content: content.clone(), ..source.facts() });
             plan.findings = matching.findings.clone();
             plan.refusals = matching.refusals.clone();
             plan.refusals.extend(table_refusals(table, &plan.spec));
@@ -150,7 +152,8 @@ pub(super) async fn prepare_all(
         })
         .collect();
     if !matching.refusals.is_empty() {
-        return Ok(plans.into_iter().map(|plan| Prepared { plan, rows: None }).collect());
+        let refused = plans.into_iter().map(|plan| Prepared { plan: Plan { compared: false, ..plan }, rows: None });
+        return Ok(refused.collect());
     }
     let specs: Vec<&Spec> = plans.iter().map(|p| &p.spec).collect();
     let classified = classify(table, source, &specs, matching, progress).await?;
@@ -341,6 +344,7 @@ pub(super) fn blank(table: &OpenTable, spec: Spec) -> Plan {
         findings: Vec::new(),
         refusals: Vec::new(),
         metadata_changes: Vec::new(),
+        compared: true,
     }
 }
 

@@ -161,12 +161,13 @@ fn once(plan: &Plan) -> Option<(String, String)> {
         _ => false,
     };
     let source = plan.source.as_ref().filter(|_| repeats)?;
-    Some((plan.operation.clone(), source.fingerprint.clone()))
+    Some((plan.operation.clone(), source.content.clone().unwrap_or_else(|| source.fingerprint.clone())))
 }
 
 fn own_source(line: &Line) -> Option<(String, String)> {
     let own = line.commit_info.as_ref()?.get("partwise")?;
-    Some((own.get("operation")?.as_str()?.to_owned(), own.get("source")?.as_str()?.to_owned()))
+    let source = own.get("content").and_then(|c| c.as_str()).or_else(|| own.get("source")?.as_str())?;
+    Some((own.get("operation")?.as_str()?.to_owned(), source.to_owned()))
 }
 
 /// The typed partitions of a plan.

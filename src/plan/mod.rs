@@ -63,6 +63,9 @@ pub struct Plan {
     pub verdict: Verdict,
     #[serde(default)]
     pub advice: Vec<String>,
+    /// Whether rows were compared; where not, the numbers of rows say nothing.
+    #[serde(default = "yes")]
+    pub compared: bool,
     /// What was said about the source's columns before anything else.
     #[serde(default)]
     pub findings: Vec<String>,
@@ -109,6 +112,10 @@ pub struct SourceFacts {
     pub files: u64,
     /// Changes whenever the source's bytes may have changed.
     pub fingerprint: String,
+    /// A digest of the bytes alone, where a second run must not repeat them: a
+    /// file that was copied or touched is still the same delivery.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -184,6 +191,10 @@ pub struct PlanPartition {
 pub struct Written {
     pub rows: u64,
     pub checksum: String,
+}
+
+fn yes() -> bool {
+    true
 }
 
 impl PlanPartition {

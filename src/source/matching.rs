@@ -28,7 +28,8 @@ enum Fit {
     Loses,
 }
 
-pub fn match_columns(table: &Schema, source: &Schema, key: &[String]) -> Matching {
+/// `folders` are names of columns that only the source's folder names tell.
+pub fn match_columns(table: &Schema, source: &Schema, key: &[String], folders: &[String]) -> Matching {
     let mut matching = Matching::default();
     let mut used = HashSet::new();
     for field in &table.fields {
@@ -50,10 +51,18 @@ pub fn match_columns(table: &Schema, source: &Schema, key: &[String]) -> Matchin
             }
             _ => {
                 let names: Vec<&str> = source.names().collect();
+                let hint = if folders.contains(&field.name) {
+                    format!(
+                        "Folders of the source say {}=…, but values are read from files, not from folder names.",
+                        field.name
+                    )
+                } else {
+                    format!("It has {}. Columns are matched by name, never by position.", names.join(", "))
+                };
                 matching.refusals.push(refusal(
                     ErrorKind::ColumnMissing,
                     format!("the source lacks the column {} ({})", field.name, field.data_type),
-                    format!("It has {}. Columns are matched by name, never by position.", names.join(", ")),
+                    hint,
                 ));
                 continue;
             }
@@ -168,7 +177,7 @@ mod tests {
     fn order_does_not_matter_and_is_said() {
         use PrimitiveType::*;
         let table = schema(&[("foo", String), ("bar", String), ("v", Integer)]);
-        let matching = match_columns(&table, &schema(&[("v", Integer), ("bar", String), ("foo", String)]), &[]);
+        let matching = match_columns(&table, &schema(&[("v", Integer), ("bar", String), ("foo", String)]), &[], &[]);
         assert_eq!(matching.columns, [2, 1, 0]);
         assert!(matching.refusals.is_empty());
         assert!(matching.findings[0].contains("another order"));
@@ -179,7 +188,7 @@ mod tests {
         use PrimitiveType::*;
         let table = schema(&[("id", String), ("n", Integer), ("d", Decimal { precision: 10, scale: 2 })]);
         let source = schema(&[("id", Long), ("d", Decimal { precision: 12, scale: 2 }), ("extra", Byte)]);
-        let matching = match_columns(&table, &source, &["id".into()]);
+        let matching = match_columns(&table, &source, &["id".into()], &[]);
         let kinds: Vec<ErrorKind> = matching.refusals.iter().map(|r| r.kind).collect();
         assert_eq!(kinds, [ErrorKind::KeyTypeMismatch, ErrorKind::ColumnMissing, ErrorKind::LossyType]);
         assert!(matching.findings.iter().any(|f| f.contains("extra")));
@@ -190,7 +199,7 @@ mod tests {
         use PrimitiveType::*;
         let table = schema(&[("a", Long), ("b", Double), ("c", Decimal { precision: 12, scale: 2 }), ("t", Timestamp)]);
         let source = schema(&[("a", Integer), ("b", Float), ("c", Integer), ("t", TimestampNtz)]);
-        let matching = match_columns(&table, &source, &[]);
+        let matching = match_columns(&table, &source, &[], &[]);
         assert!(matching.refusals.is_empty(), "{:?}", matching.refusals);
         assert_eq!(matching.findings.len(), 4);
     }

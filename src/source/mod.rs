@@ -70,7 +70,30 @@ impl Source {
             format: self.format.as_str().into(),
             files: self.files.len() as u64,
             fingerprint: self.fingerprint.clone(),
+            content: None,
         }
+    }
+
+    /// A digest of what was delivered, whatever its files are called and when
+    /// they were written. Reads the source once.
+    ///
+    /// # Errors
+    /// `BadSource`.
+    pub async fn content(&self) -> Result<String> {
+        match self.format {
+            Format::Parquet => parquet::content(&self.files).await,
+            // A version of a table never changes.
+            Format::Delta => Ok(self.fingerprint.clone()),
+        }
+    }
+
+    /// Column names that stand in the folders of its files (`column=value`).
+    pub fn folder_columns(&self) -> Vec<String> {
+        let folders = self.files.iter().flat_map(|f| f.path.as_ref().split('/'));
+        let mut names: Vec<String> = folders.filter_map(|part| Some(part.split_once('=')?.0.to_owned())).collect();
+        names.sort();
+        names.dedup();
+        names
     }
 
     /// Looks again and compares with the fingerprint that was pinned.

@@ -4,8 +4,10 @@ use std::path::{Path as FsPath, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
+use deltalake::logstore::object_store::ObjectStoreExt;
 use deltalake::logstore::object_store::local::LocalFileSystem;
 use deltalake::logstore::object_store::path::Path;
+use futures::TryStreamExt;
 use sha2::{Digest, Sha256};
 
 use super::{Format, Source};
@@ -57,6 +59,26 @@ pub async fn open(reference: &str) -> Result<Source> {
         layout: Arc::new(TableLayout::new(schema, Vec::new(), false)?),
         fingerprint: hex(&hash.finalize()),
     })
+}
+
+/// The digest of the files' bytes, in any order of the files.
+///
+/// # Errors
+/// `BadSource`.
+pub async fn content(files: &[ReadFile]) -> Result<String> {
+    let mut digests = Vec::with_capacity(files.len());
+    for file in files {
+        let unreadable = || format!("cannot read {}", file.path);
+        let got = file.store.get(&file.path).await.context(ErrorKind::BadSource, unreadable)?;
+        let mut chunks = got.into_stream();
+        let mut hash = Sha256::new();
+        while let Some(chunk) = chunks.try_next().await.context(ErrorKind::BadSource, unreadable)? {
+            hash.update(&chunk);
+        }
+        digests.push(hex(&hash.finalize()));
+    }
+    digests.sort();
+    Ok(hex(&Sha256::digest(digests.concat())))
 }
 
 /// Path, size, modification time in ns and inode: what changes when a file is

@@ -34,6 +34,13 @@ fn the_same_source_is_not_appended_twice_until_it_was_taken_back() {
     assert_eq!(refused(bench.apply_with(&again, &ApplyOptions::default())).kind, ErrorKind::GateFailed);
     assert_eq!(rows_of(&table.path), appended);
 
+    // A copy of the file is the same delivery.
+    let copy = bench.path("copy.parquet");
+    std::fs::copy(&source, &copy).unwrap();
+    let copied = bench.plan(&table.path, &copy.to_string_lossy(), &["id"], Strategy::Append);
+    assert_eq!(gate(&copied, "already-applied").status, GateStatus::Fail);
+    assert_eq!(gate(&copied, "duplicate-keys").status, GateStatus::Warn);
+
     bench.undo(&table.path);
     let after_undo = bench.plan(&table.path, &source, &["id"], Strategy::Append);
     assert_eq!(gate(&after_undo, "already-applied").status, GateStatus::Pass);

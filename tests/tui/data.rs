@@ -134,6 +134,7 @@ fn plan(spec: Spec, n: Numbers) -> Plan {
     let measures =
         serde_json::Map::from_iter([("amount".to_owned(), json!({"before": "1400", "after": n.amount_after}))]);
     let mut plan = Plan {
+        compared: true,
         schema: 1,
         id: n.id.into(),
         operation: spec.operation().into(),
@@ -145,6 +146,7 @@ fn plan(spec: Spec, n: Numbers) -> Plan {
         created_at: "2026-11-30T00:00:00Z".into(),
         partition_columns: vec!["fiscal_period".into()],
         source: Some(SourceFacts {
+            content: None,
             uri: "staging/2026006.parquet".into(),
             format: "parquet".into(),
             files: 1,

@@ -15,8 +15,8 @@ const MICROS_PER_DAY: i64 = 86_400_000_000;
 const MILLIS_PER_DAY: i64 = 86_400_000;
 
 /// The same values under another type. Wider types hold every value; narrower
-/// ones are checked value by value. Nanoseconds are cut to the microsecond
-/// that they lie in, as every reader of the format does.
+/// ones are checked value by value. So are nanoseconds: the format keeps
+/// microseconds, and a cut value would match a row that it is not.
 ///
 /// # Errors
 /// What cannot be represented, in words without file or column.
@@ -76,9 +76,11 @@ fn microseconds(array: &ArrayRef, unit: TimeUnit) -> Result<PrimitiveArray<Times
     let target = DataType::Timestamp(TimeUnit::Microsecond, None);
     match unit {
         TimeUnit::Microsecond => Ok(array.as_primitive::<TimestampMicrosecondType>().clone()),
-        TimeUnit::Nanosecond => {
-            convert(array.as_primitive::<TimestampNanosecondType>(), |ns| Some(ns.div_euclid(1_000)), &target)
-        }
+        TimeUnit::Nanosecond => convert(
+            array.as_primitive::<TimestampNanosecondType>(),
+            |ns| (ns % 1_000 == 0).then_some(ns / 1_000),
+            &target,
+        ),
         TimeUnit::Millisecond => {
             convert(array.as_primitive::<TimestampMillisecondType>(), |ms| ms.checked_mul(1_000), &target)
         }
@@ -171,11 +173,12 @@ mod tests {
     }
 
     #[test]
-    fn nanoseconds_before_1970_are_floored() {
+    fn nanoseconds_are_never_cut() {
         let target = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
-        let cut = cast(TimestampNanosecondArray::from(vec![-1, 1_999]), &target).unwrap();
-        assert_eq!(cut.data_type(), &target);
-        assert_eq!(cut.as_primitive::<TimestampMicrosecondType>().values(), &[-1, 1]);
+        let whole = cast(TimestampNanosecondArray::from(vec![-1_000, 2_000]), &target).unwrap();
+        assert_eq!(whole.data_type(), &target);
+        assert_eq!(whole.as_primitive::<TimestampMicrosecondType>().values(), &[-1, 2]);
+        assert!(cast(TimestampNanosecondArray::from(vec![1_999]), &target).is_err());
         let far = PrimitiveArray::<TimestampMillisecondType>::from(vec![i64::MAX]);
         assert!(cast(far, &target).is_err());
     }
