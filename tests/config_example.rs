@@ -1,6 +1,7 @@
 //! `config.example.toml` shows every setting, and its active part is the defaults.
 
-use partwise::config::{Config, TableConfig};
+use partwise::config::{Config, THEMES, TableConfig};
+use partwise::tui::theme::{Depth, Theme};
 
 const EXAMPLE: &str = include_str!("../config.example.toml");
 
@@ -44,4 +45,19 @@ fn the_examples_are_valid_and_show_every_setting_of_a_table() {
     assert!([key, ignore, measures, grain].iter().all(|list| !list.is_empty()) && !gates.is_empty());
     assert_eq!(config.thresholds("gold.postings").unwrap().row_count_min_percent, 99.0);
     assert!(!config.lakes.is_empty() && !config.gates.severity.is_empty());
+}
+
+#[test]
+fn every_theme_that_a_config_may_name_is_there() {
+    for name in THEMES {
+        assert_eq!(Theme::load(name, Depth::None).unwrap().name, name);
+        assert!(EXAMPLE.contains(&format!("\"{name}\"")), "config.example.toml does not name {name}");
+    }
+}
+
+#[test]
+fn every_gate_is_named() {
+    for gate in partwise::gate::ALL {
+        assert!(EXAMPLE.contains(gate.name()), "config.example.toml does not name {}", gate.name());
+    }
 }

@@ -187,3 +187,12 @@ fn ordinary_predicates_are_lowered() {
         assert!(Predicate::parse(text).unwrap().to_polars(&columns).is_err(), "{text}");
     }
 }
+
+#[test]
+fn an_unknown_column_gives_the_names_that_there_are() {
+    let columns: Vec<_> = TYPES.iter().map(|(n, t)| ((*n).to_owned(), t.clone())).collect();
+    let error = Predicate::parse("nowhere = 1").unwrap().to_polars(&columns).unwrap_err();
+    assert!(error.message.contains("'nowhere'"), "{}", error.message);
+    let hint = error.hint.unwrap();
+    assert!(hint.contains("i, f, d, m, s, b, day, at, ntz"), "{hint}");
+}

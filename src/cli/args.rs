@@ -40,16 +40,25 @@ pub fn filter(text: Option<&str>) -> Result<Option<Predicate>> {
     text.map(Predicate::parse).transpose()
 }
 
+/// One name of a list of columns; blanks around it do not belong to it.
+pub fn column_name(text: &str) -> std::result::Result<String, String> {
+    match text.trim() {
+        "" => Err("a column name is empty; write A,B".into()),
+        name => Ok(name.to_owned()),
+    }
+}
+
 #[derive(Debug, Clone, Args)]
 pub struct SourceArgs {
-    /// What was delivered: a Parquet file, folder or glob, or a Delta table
+    /// What was delivered: a Parquet file, folder or glob, or a Delta table.
+    /// Values in folder names (column=value) are not read
     #[arg(long, value_name = "SOURCE")]
     pub source: String,
     /// The columns that identify a row [default: the config's for the table]
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = column_name)]
     pub key: Vec<String>,
     /// Technical columns: a row that differs only there counts as unchanged
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = column_name)]
     pub ignore: Vec<String>,
 }
 

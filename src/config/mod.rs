@@ -10,12 +10,15 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Context, Error, ErrorKind, Result};
 use crate::gate::Thresholds;
 
+/// The themes of the terminal UI.
+pub const THEMES: [&str; 4] = ["dark", "light", "high-contrast", "mono"];
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// Removes every writing command.
     pub read_only: bool,
-    /// `dark`, `light`, `high-contrast` or `mono`.
+    /// One of [`THEMES`].
     pub theme: String,
     /// Names for folders with tables: `lake.table` then opens a table.
     pub lakes: BTreeMap<String, String>,
@@ -79,11 +82,22 @@ impl Config {
     }
 
     /// # Errors
-    /// `BadConfig`, also for thresholds of a table that do not fit.
+    /// `BadConfig`, also for an unknown theme or gate and for thresholds out of range.
     pub fn parse(text: &str) -> Result<Config> {
-        let config: Config = toml::from_str(text).map_err(|e| Error::new(ErrorKind::BadConfig, e.to_string()))?;
-        for name in config.tables.keys() {
-            config.thresholds(name)?;
+        let bad = |said: String| Error::new(ErrorKind::BadConfig, said);
+        let config: Config = toml::from_str(text).map_err(|e| bad(e.to_string()))?;
+        if !THEMES.contains(&config.theme.as_str()) {
+            return Err(bad(format!("there is no theme \"{}\"; the themes are {}", config.theme, THEMES.join(", "))));
+        }
+        let written: toml::Table = toml::from_str(text).map_err(|e| bad(e.to_string()))?;
+        let global = written.get("gates").and_then(toml::Value::as_table).cloned().unwrap_or_default();
+        if let Some(said) = config.gates.mistake(&global) {
+            return Err(bad(format!("[gates]: {said}")));
+        }
+        for (name, table) in &config.tables {
+            if let Some(said) = config.thresholds(name)?.mistake(&table.gates) {
+                return Err(bad(format!("[tables.\"{name}\".gates]: {said}")));
+            }
         }
         Ok(config)
     }
@@ -141,5 +155,35 @@ mod tests {
         let error = Config::parse("[tables.gold.gates]\nrow_cuont = 1\n").unwrap_err();
         assert_eq!(error.kind, ErrorKind::BadConfig);
         assert!(error.message.contains("row_cuont"), "{}", error.message);
+    }
+
+    #[test]
+    fn values_that_make_no_sense_are_named() {
+        for (text, words) in [
+            ("theme = \"drak\"", &["drak", "dark, light, high-contrast, mono"][..]),
+            ("[gates.severity]\nrow-cuont = \"warn\"", &["[gates]", "row-cuont", "empty-source, row-count"]),
+            ("[tables.gold.gates.severity]\nnull-key = \"off\"", &["tables.\"gold\"", "null-key\"", "null-keys"]),
+            ("[gates]\nrow_count_min_percent = -1.0", &["[gates]", "row_count_min_percent is -1"]),
+            ("[gates]\nrow_count_warn_percent = nan", &["row_count_warn_percent is NaN"]),
+            ("[gates]\nrow_count_min_percent = 160.0", &["row_count_min_percent (160)", "row_count_max_percent (150)"]),
+            ("[gates]\nrow_count_warn_percent = 80.0", &["row_count_warn_percent (80)", "row_count_min_percent (90)"]),
+            ("[tables.gold.gates]\nrow_count_max_percent = 50.0", &["tables.\"gold\"", "row_count_max_percent (50)"]),
+        ] {
+            let error = Config::parse(text).unwrap_err();
+            assert_eq!(error.kind, ErrorKind::BadConfig);
+            words.iter().for_each(|word| assert!(error.message.contains(word), "{word}: {}", error.message));
+        }
+    }
+
+    #[test]
+    fn a_limit_may_be_strict_infinite_or_above_the_inherited_warning() {
+        for text in [
+            "[gates]\nrow_count_min_percent = 99.0",
+            "[gates]\nrow_count_max_percent = inf",
+            "[gates]\nrow_count_min_percent = 0.0\nrow_count_warn_percent = 0.0",
+            "[tables.gold.gates]\nrow_count_min_percent = 100.0\nrow_count_max_percent = 100.0",
+        ] {
+            Config::parse(text).unwrap();
+        }
     }
 }

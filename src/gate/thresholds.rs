@@ -51,6 +51,31 @@ impl Default for Thresholds {
 }
 
 impl Thresholds {
+    /// What is wrong with these settings, in one line. `own` holds the settings
+    /// that were written in the section that is checked: a warning that an
+    /// inherited one makes pointless is no mistake.
+    pub fn mistake(&self, own: &toml::Table) -> Option<String> {
+        let (min, max, warn) = (self.row_count_min_percent, self.row_count_max_percent, self.row_count_warn_percent);
+        for (name, percent) in
+            [("row_count_min_percent", min), ("row_count_max_percent", max), ("row_count_warn_percent", warn)]
+        {
+            if percent.is_nan() || percent < 0.0 {
+                return Some(format!("{name} is {percent}; it must be 0 or more"));
+            }
+        }
+        if min > max {
+            return Some(format!("row_count_min_percent ({min}) is above row_count_max_percent ({max})"));
+        }
+        if own.contains_key("row_count_warn_percent") && warn < min {
+            return Some(format!(
+                "row_count_warn_percent ({warn}) is below row_count_min_percent ({min}), so that it would never warn"
+            ));
+        }
+        let unknown = self.severity.keys().find(|name| super::find(name).is_none())?;
+        let names: Vec<&str> = super::ALL.iter().map(|g| g.name()).collect();
+        Some(format!("severity: there is no gate \"{unknown}\"; the gates are {}", names.join(", ")))
+    }
+
     pub fn severity(&self, gate: &str) -> Option<Severity> {
         self.severity.get(gate).copied()
     }

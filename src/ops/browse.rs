@@ -189,8 +189,8 @@ impl OpenTable {
     /// A page of live rows, by partition, then by file. `columns` empty means all.
     ///
     /// # Errors
-    /// `ColumnMissing`, `Usage` for a filter that does not fit, and whatever is
-    /// wrong with a data file.
+    /// `Usage` for an unknown column or a filter that does not fit, and whatever
+    /// is wrong with a data file.
     pub async fn rows(
         &self,
         filter: Option<&Predicate>,
@@ -204,7 +204,7 @@ impl OpenTable {
         let column = |name: &String| {
             schema.find(name).and_then(|f| schema.index_of(&f.name)).ok_or_else(|| {
                 let names: Vec<&str> = schema.names().collect();
-                Error::new(ErrorKind::ColumnMissing, format!("the table has no column {name}"))
+                Error::new(ErrorKind::Usage, format!("the table has no column {name}"))
                     .hint(format!("It has {}.", names.join(", ")))
             })
         };

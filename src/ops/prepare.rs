@@ -255,7 +255,7 @@ fn names(table: &OpenTable, given: &[String]) -> Result<Vec<String>> {
         .map(|name| {
             schema.find(name).map(|f| f.name.clone()).ok_or_else(|| {
                 let all: Vec<&str> = schema.names().collect();
-                Error::new(ErrorKind::ColumnMissing, format!("the table has no column {name}"))
+                Error::new(ErrorKind::Usage, format!("the table has no column {name}"))
                     .hint(format!("It has {}.", all.join(", ")))
             })
         })

@@ -50,13 +50,18 @@ fn compared(left: &Operand, op: Comparison, right: &Operand, lookup: Lookup<'_>)
 fn value(operand: &Operand, lookup: Lookup<'_>) -> Result<Value> {
     match operand {
         Operand::Literal(value) => Ok(value.clone()),
-        Operand::Column(name) => lookup(name).ok_or_else(|| unknown_column(name)),
+        Operand::Column(name) => lookup(name).ok_or_else(|| unknown_column(name, &[])),
     }
 }
 
-pub(super) fn unknown_column(name: &str) -> Error {
+/// `known` are the names that there are, where they can be told.
+pub(super) fn unknown_column(name: &str, known: &[&str]) -> Error {
+    let names = match known {
+        [] => "`show TABLE` lists the columns".to_owned(),
+        known => format!("the columns are {}", known.join(", ")),
+    };
     Error::new(ErrorKind::Usage, format!("there is no column '{name}'"))
-        .hint("Values of text go in 'single quotes'; `show TABLE` lists the columns.")
+        .hint(format!("Values of text go in 'single quotes'; {names}."))
 }
 
 fn and(a: Option<bool>, b: Option<bool>) -> Option<bool> {

@@ -25,12 +25,18 @@ impl Predicate {
     /// Parses a condition in Spark's dialect.
     ///
     /// # Errors
-    /// `Usage`, with the place in the text.
+    /// `Usage`, with the place in the text; also where it names no column.
     pub fn parse(text: &str) -> Result<Predicate> {
         if text.trim().is_empty() {
             return Err(Error::new(ErrorKind::Usage, "the expression is empty"));
         }
-        Ok(Predicate { expr: parse::parse(text)?, text: text.trim().to_owned() })
+        let parsed = Predicate { expr: parse::parse(text)?, text: text.trim().to_owned() };
+        // It would keep every row or none, which nobody asks a filter for.
+        if parsed.columns().is_empty() {
+            return Err(Error::new(ErrorKind::Usage, "the filter names no column; quote names with `backticks`")
+                .hint("Texts in 'single' and in \"double\" quotes are values, as in Spark."));
+        }
+        Ok(parsed)
     }
 
     /// Parses one partition as it is written on the command line: `a=1/b=∅`,
@@ -191,6 +197,11 @@ mod tests {
     fn names_and_texts_are_quoted_as_in_spark() {
         let predicate = Predicate::parse("`Fiscal Period` = \"a\" AND t.b <> 'it''s'").unwrap();
         assert_eq!(predicate.columns(), ["Fiscal Period", "t.b"]);
+        for text in ["\"company\" = '1000'", "'a' IN ('a', 'b')", "1 = 1", "TRUE"] {
+            let error = Predicate::parse(text).unwrap_err();
+            assert_eq!(error.kind, ErrorKind::Usage);
+            assert!(error.message.contains("names no column"), "{text}: {}", error.message);
+        }
     }
 
     #[test]

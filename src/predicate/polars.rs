@@ -63,6 +63,11 @@ pub fn resolve<'a>(columns: &'a Columns, name: &str) -> Option<&'a (String, Prim
     columns.iter().find(|(n, _)| n == name).or_else(|| columns.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)))
 }
 
+fn no_column(name: &str, columns: &Columns) -> Error {
+    let known: Vec<&str> = columns.iter().map(|(n, _)| n.as_str()).collect();
+    unknown_column(name, &known)
+}
+
 impl Predicate {
     /// The same condition as a polars expression over a frame with these
     /// columns; `None` where polars has no exact equivalent.
@@ -72,7 +77,7 @@ impl Predicate {
     pub fn to_polars(&self, columns: &Columns) -> Result<Option<pl::Expr>> {
         // Names are checked first: a part that cannot be lowered must not hide a typing mistake.
         for name in self.columns() {
-            resolve(columns, &name).ok_or_else(|| unknown_column(&name))?;
+            resolve(columns, &name).ok_or_else(|| no_column(&name, columns))?;
         }
         lower(self.expr(), columns)
     }
@@ -139,7 +144,7 @@ fn fold(mut list: Vec<pl::Expr>, join: fn(pl::Expr, pl::Expr) -> pl::Expr) -> pl
 }
 
 fn typed<'a>(columns: &'a Columns, name: &str) -> Result<&'a (String, PrimitiveType)> {
-    resolve(columns, name).ok_or_else(|| unknown_column(name))
+    resolve(columns, name).ok_or_else(|| no_column(name, columns))
 }
 
 fn comparison(left: &Operand, op: Comparison, right: &Operand, columns: &Columns) -> Result<Option<pl::Expr>> {

@@ -2,6 +2,7 @@
 
 mod demo;
 mod usage;
+mod wording;
 
 use assert_cmd::Command;
 

@@ -72,6 +72,29 @@ fn a_config_that_is_wrong_is_named() {
     let message = fails(&["journal", "--config", file.to_str().unwrap()], 2, "BadConfig");
     assert!(message.contains("row_cuont") && message.contains("wrong.toml"), "{message}");
     fails(&["journal", "--config", "/nowhere/config.toml"], 2, "BadConfig");
+    for (text, word) in [
+        ("theme = \"drak\"\n", "high-contrast"),
+        ("[gates.severity]\nrow-cuont = \"off\"\n", "row-count"),
+        ("[tables.t.gates]\nrow_count_min_percent = 200.0\n", "row_count_min_percent"),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let message = fails(&["journal", "--config", file.to_str().unwrap()], 2, "BadConfig");
+        assert!(message.contains(word) && message.contains("wrong.toml"), "{message}");
+    }
+}
+
+#[test]
+fn an_empty_column_name_and_a_filter_without_a_column() {
+    for arguments in [
+        &["compare", "t", "--source", "s", "--key", "a,,b"][..],
+        &["plan", "overwrite", "t", "--source", "s", "--ignore", " "],
+        &["rows", "t", "--columns", "a, "],
+    ] {
+        let message = fails(arguments, 2, "Usage");
+        assert!(message.contains("a column name is empty"), "{message}");
+    }
+    let message = fails(&["rows", "t", "--filter", "\"company\" = '1000'"], 2, "Usage");
+    assert!(message.contains("names no column") && message.contains("backticks"), "{message}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `partwise compare`
 
 use crate::cli::args::SourceArgs;
+use crate::cli::output::plan::uncompared;
 use crate::cli::output::table::Table;
 use crate::cli::output::{Answer, count};
 use crate::cli::{Outcome, Session};
@@ -31,13 +32,15 @@ pub async fn run(args: Args, session: &Session) -> Result<Outcome> {
 }
 
 fn render(comparison: &Comparison) -> String {
+    const VERDICT: &str = "verdict";
     let plans: Vec<&Plan> = comparison.strategies.iter().map(|(_, prepared)| &prepared.plan).collect();
     let mut out = Table::default().left("");
     for (name, _) in &comparison.strategies {
         out = out.right(name);
     }
     let mut line = |head: &str, cell: &dyn Fn(&Plan) -> String| {
-        out.push(std::iter::once(head.to_owned()).chain(plans.iter().map(|p| cell(p))))
+        let cells = plans.iter().map(|p| if uncompared(p) && head != VERDICT { "?".to_owned() } else { cell(p) });
+        out.push(std::iter::once(head.to_owned()).chain(cells));
     };
     line("rows after", &|p| grouped(p.rows.slice_after));
     line("inserted", &|p| grouped(p.rows.inserted));
@@ -61,17 +64,19 @@ fn render(comparison: &Comparison) -> String {
             (fail, _) => format!("{fail} fail"),
         }
     });
-    line("verdict", &|p| p.verdict.as_str().to_owned());
+    line(VERDICT, &|p| p.verdict.as_str().to_owned());
     let recommended = match comparison.recommended {
         Some(i) => comparison.strategies[i].0,
         None => "none",
     };
-    format!(
-        "{}\ndelivery     {} ({:.0} % of the keys, {:.0} % of the matched rows changed)\nrecommended  {recommended}\n{}\n",
-        out.render(),
-        comparison.delivery.kind.words(),
-        comparison.delivery.key_coverage * 100.0,
-        comparison.delivery.changed_share * 100.0,
-        comparison.because,
-    )
+    let delivery = match &comparison.delivery {
+        _ if plans.iter().all(|p| uncompared(p)) => "unknown (refused)".to_owned(),
+        d => format!(
+            "{} ({:.0} % of the keys, {:.0} % of the matched rows changed)",
+            d.kind.words(),
+            d.key_coverage * 100.0,
+            d.changed_share * 100.0
+        ),
+    };
+    format!("{}\ndelivery     {delivery}\nrecommended  {recommended}\n{}\n", out.render(), comparison.because,)
 }

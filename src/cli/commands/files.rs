@@ -20,7 +20,7 @@ pub struct Args {
     #[arg(value_name = "TABLE")]
     table: String,
     /// Keep files for which this is true: partition columns and path, rows,
-    /// bytes, last_modified, version, deletion_vector_rows
+    /// bytes (or size), last_modified, version, deletion_vector_rows
     #[arg(long, value_name = "EXPR")]
     filter: Option<String>,
     #[command(flatten)]
@@ -61,6 +61,7 @@ fn grid(table: &OpenTable, files: &[DataFile]) -> Result<Grid> {
     fact("path", PrimitiveType::String, &|f| Value::String(f.path.clone()));
     fact("rows", PrimitiveType::Long, &|f| number(f.live_rows()));
     fact("bytes", PrimitiveType::Long, &|f| number(Some(f.size)));
+    fact("size", PrimitiveType::Long, &|f| number(Some(f.size)));
     fact("last_modified", PrimitiveType::Timestamp, &|f| Value::Timestamp(f.modified.saturating_mul(1000)));
     fact("version", PrimitiveType::Long, &|f| number(f.version));
     fact("deletion_vector_rows", PrimitiveType::Long, &|f| number(Some(f.deleted_rows())));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::cli::args::{AtArgs, filter};
+use crate::cli::args::{AtArgs, column_name, filter};
 use crate::cli::output::Answer;
 use crate::cli::output::table::Table;
 use crate::cli::{Outcome, Session};
@@ -19,7 +19,7 @@ pub struct Args {
     #[arg(long, value_name = "EXPR")]
     filter: Option<String>,
     /// Print these columns only
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = column_name)]
     columns: Vec<String>,
     /// Print so many rows at most
     #[arg(long, value_name = "N", default_value_t = 50)]

@@ -28,21 +28,36 @@ pub fn render(plan: &Plan) -> String {
     out += "\n";
     out += &rows(plan);
     out += &partitions(plan);
-    out += &format!(
-        "\nfiles    {} removed ({}), {} restored; {} rewritten unchanged\n",
-        grouped(plan.files.removed),
-        bytes(plan.files.removed_bytes),
-        grouped(plan.files.restored),
-        plural(plan.files.rows_rewritten_unchanged, "row"),
-    );
+    out += &files(plan);
     out += &said(plan);
     out += &format!("\nverdict  {}\n", plan.verdict.as_str());
     out
 }
 
+fn files(plan: &Plan) -> String {
+    if uncompared(plan) {
+        return "\nfiles    ?\n".into();
+    }
+    format!(
+        "\nfiles    {} removed ({}), {} restored; {} rewritten unchanged\n",
+        grouped(plan.files.removed),
+        bytes(plan.files.removed_bytes),
+        grouped(plan.files.restored),
+        plural(plan.files.rows_rewritten_unchanged, "row"),
+    )
+}
+
+/// Whether the plan was refused before any row was compared: its counts are
+/// then unknown, not 0. Rows that were compared went through the gates.
+pub fn uncompared(plan: &Plan) -> bool {
+    plan.spec.rows().is_some() && !plan.refusals.is_empty() && plan.partitions.is_empty() && plan.gates.is_empty()
+}
+
 /// The totals, those that are 0 left out where they say nothing.
 fn rows(plan: &Plan) -> String {
     let r = &plan.rows;
+    let uncompared = uncompared(plan);
+    let keyed = !plan.key.is_empty();
     let mut table = Table::default().left("rows").right("");
     let always = [
         ("source", Some(r.source)),
@@ -54,6 +69,12 @@ fn rows(plan: &Plan) -> String {
         ("deleted", Some(r.deleted)),
         ("zombies", Some(r.zombies)),
     ];
+    // With a key they say something also where they are 0.
+    let of_keys = [
+        ("keys already there", keyed.then_some(plan.keys.existing)),
+        ("keys outside the slice", plan.keys.elsewhere.filter(|_| keyed)),
+    ];
+    let of_keys = of_keys.into_iter().filter(|(_, n)| n.is_some());
     let sometimes = [
         ("kept", r.kept),
         ("ignored", r.ignored),
@@ -61,11 +82,10 @@ fn rows(plan: &Plan) -> String {
         ("touched only in ignored columns", r.touched_only),
         ("duplicate keys in the source", plan.keys.duplicates.source),
         ("duplicate keys in the table", plan.keys.duplicates.target),
-        ("keys outside the slice", plan.keys.elsewhere.unwrap_or(0)),
     ];
     let sometimes = sometimes.into_iter().filter(|(_, n)| *n > 0).map(|(what, n)| (what, Some(n)));
-    for (what, n) in always.into_iter().chain(sometimes) {
-        table.push([what.to_owned(), count(n)]);
+    for (what, n) in always.into_iter().chain(of_keys).chain(sometimes) {
+        table.push([what.to_owned(), count(n.filter(|_| !uncompared))]);
     }
     table.push(["table before".into(), count(r.table_before)]);
     table.push(["table after".into(), count(r.table_after)]);

@@ -164,6 +164,7 @@ fn verdict_code(plan: &Plan) -> u8 {
 }
 
 fn human(plan: &Plan, sample: Option<&(Effect, DiffPage)>) -> String {
+    let sample = sample.filter(|_| !output::plan::uncompared(plan));
     let rows = sample.map(|(effect, page)| output::plan::render_rows(page, effect.name())).unwrap_or_default();
     output::plan::render(plan) + &rows
 }
