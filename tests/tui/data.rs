@@ -1,18 +1,22 @@
 //! The demo's table and plans, made by hand: one restated period of three
 //! rows, of which one was reversed at the source.
 
+use partwise::error::ErrorKind;
 use partwise::gate::Thresholds;
 use partwise::ops::context::TableSettings;
 use partwise::ops::discover::SummaryFacts;
 use partwise::ops::prepare::{DiffPage, DiffRow};
 use partwise::ops::{ApplyReport, TableSummary};
 use partwise::plan::advice::{Delivery, DeliveryKind};
+use partwise::plan::algebra::FileExchange;
+use partwise::plan::append::Append;
 use partwise::plan::kinds::RowSpec;
 use partwise::plan::merge::Merge;
 use partwise::plan::overwrite::{Mode, Overwrite};
+use partwise::plan::undo::Undo;
 use partwise::plan::{
-    Effect, FileTotals, GateResult, GateStatus, KeyFacts, LayoutChange, Plan, PlanPartition, RowTotals, SourceFacts,
-    Spec, Verdict, Written,
+    Effect, FileTotals, GateResult, GateStatus, KeyFacts, LayoutChange, Plan, PlanPartition, Refusal, RowTotals,
+    SourceFacts, Spec, Verdict, Written,
 };
 use partwise::table::history::{FileChange, Restorable};
 use partwise::table::partition::RowCount;
@@ -243,6 +247,37 @@ pub fn compared() -> Compared {
     let delivery = Delivery { kind: DeliveryKind::FullSlice, key_coverage: 0.6667, changed_share: 0.5 };
     let (_, because) = partwise::plan::advice::recommend(&delivery, &overwrite, &merge);
     Compared { plans: vec![merge, with_delete, overwrite], recommended: Some(2), because, delivery }
+}
+
+/// Takes an operation back that had left two of three rows.
+pub fn undo() -> Plan {
+    let files = FileExchange { remove: Vec::new(), add: Vec::new() };
+    let spec = Spec::Undo(Undo { undoes: "plan-o".into(), undoes_version: 14, files, metadata: false });
+    plan(spec, Numbers { id: "plan-u", after: 3, deleted: 0, zombies: 0, amount_after: "1450" })
+}
+
+pub fn append() -> Plan {
+    plan(
+        Spec::Append(Append { rows: rows() }),
+        Numbers { id: "plan-a", after: 3, deleted: 0, zombies: 0, amount_after: "1450" },
+    )
+}
+
+/// A comparison of a source that lacks a column: no strategy has numbers.
+pub fn refused() -> Compared {
+    let mut compared = compared();
+    for plan in &mut compared.plans {
+        plan.rows = RowTotals::default();
+        plan.partitions.clear();
+        plan.slice = None;
+        plan.gates.clear();
+        plan.refusals =
+            vec![Refusal { kind: ErrorKind::Usage, message: "the source lacks the column amount".into(), hint: None }];
+        plan.settle();
+    }
+    compared.recommended = None;
+    compared.because = "the source lacks the column amount".into();
+    compared
 }
 
 /// The row of an effect in the restated period.

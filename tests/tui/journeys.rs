@@ -58,7 +58,7 @@ fn a_wrong_name_does_not_apply() {
     driver.press(KeyCode::Tab);
     driver.enter();
     assert!(!driver.wants_to_apply());
-    assert!(driver.screen().contains("type the table's name to go on"));
+    assert!(driver.screen().contains("type gold.working_capital to go on"));
 }
 
 #[test]

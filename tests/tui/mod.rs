@@ -3,6 +3,7 @@
 mod data;
 mod driver;
 mod journeys;
+mod partitions;
 mod screens;
 
 /// `docs/KEYS.md` is what the registry says; `PARTWISE_BLESS=1` rewrites it.

@@ -154,7 +154,10 @@ fn gates_of_the_chosen_strategy() {
 fn confirm_and_result() {
     let mut driver = compare(SMALL, false);
     driver.keys("A");
-    assert_snapshot!("confirm_80x24", driver.screen());
+    let screen = driver.screen();
+    assert_eq!(screen.matches("to go on").count(), 1, "{screen}");
+    assert!(screen.lines().any(|l| l.contains("│ ▏ ")), "the field for the name is seen\n{screen}");
+    assert_snapshot!("confirm_80x24", screen);
     driver.keys(data::NAME);
     driver.press(KeyCode::Tab);
     driver.enter();
@@ -174,6 +177,52 @@ fn confirm_and_result() {
     let screen = driver.screen();
     assert!(screen.contains("✔ v15 committed and verified: 2 rows in fiscal_period=2026006, as planned"), "{screen}");
     assert_snapshot!("result_80x24", screen);
+}
+
+/// What the result says of a plan's rows where so many were written.
+fn result_of(plan: partwise::plan::Plan, rows_written: u64) -> String {
+    let mut driver = table(WIDE, false);
+    driver.keys("U");
+    driver.answer(|r| matches!(r, Request::PlanUndo { .. }), Answer::Planned(Box::new(plan)));
+    driver.keys(data::NAME);
+    assert!(driver.screen().contains("Apply carries it out"), "{}", driver.screen());
+    driver.press(KeyCode::Tab);
+    driver.enter();
+    let report = partwise::ops::ApplyReport { rows_written, ..data::report() };
+    driver.answer(|r| matches!(r, Request::Apply { .. }), Answer::Applied(Box::new(report)));
+    driver.line_with("as planned")
+}
+
+#[test]
+fn the_result_has_the_rows_that_are_there_now() {
+    let line = result_of(data::undo(), 0);
+    assert!(line.contains("verified: 3 rows in fiscal_period=2026006, as planned"), "{line}");
+    let line = result_of(data::merge(false), 1);
+    assert!(line.contains("verified: 3 rows in fiscal_period=2026006, as planned"), "{line}");
+    let line = result_of(data::append(), 2);
+    assert!(line.contains("verified: +2 rows in fiscal_period=2026006, as planned"), "{line}");
+}
+
+#[test]
+fn refused_strategies_have_no_numbers() {
+    let mut driver = compare(SMALL, false);
+    driver.keys("r");
+    rows(&mut driver);
+    let mut compared = data::refused();
+    driver.answer(|r| matches!(r, Request::Compare { .. }), Answer::Compared(Box::new(compared.clone())));
+    let screen = driver.screen();
+    assert!(screen.contains("(? rows, key doc_number) · refused"), "{screen}");
+    assert!(!screen.contains("full slice") && !screen.contains("(0 rows"), "{screen}");
+    assert!(driver.line_with("MERGE · slice ?").contains("[UPDATE –]"), "{screen}");
+    assert!(screen.contains("refused: the source lacks the column amount"), "{screen}");
+    assert!(driver.line_with("  update").split_whitespace().skip(1).all(|cell| cell == "–"), "{screen}");
+    assert!(!driver.waiting.iter().any(|(_, r)| matches!(r, Request::Diff { .. })), "{:?}", driver.waiting);
+
+    // One strategy that can be had is enough to know the source.
+    compared.plans[2] = data::overwrite();
+    driver.keys("r");
+    driver.answer(|r| matches!(r, Request::Compare { .. }), Answer::Compared(Box::new(compared)));
+    assert!(driver.screen().contains("(2 rows, key doc_number) · full slice ✔"), "{}", driver.screen());
 }
 
 #[test]

@@ -76,9 +76,23 @@ impl Confirm {
             return Some(format!("the gate {} failed: say why to go on all the same", reason.gate));
         }
         if self.typed.text() != self.name {
-            return Some("type the table's name to go on".into());
+            return Some(self.ask_name());
         }
         None
+    }
+
+    fn ask_name(&self) -> String {
+        format!("type {} to go on", self.name)
+    }
+
+    /// The one line above the name's field: what to do next. It belongs to the
+    /// field until the name is there; failed gates have fields of their own.
+    fn instruction(&self) -> String {
+        let possible = self.plan.refusals.is_empty() && self.plan.verdict != Verdict::NoOp;
+        if possible && self.typed.text() != self.name {
+            return self.ask_name();
+        }
+        self.obstacle().unwrap_or_else(|| "Apply carries it out".into())
     }
 
     /// gate → reason, for the commit and the journal.
@@ -220,11 +234,9 @@ pub fn draw(buf: &mut Buffer, area: Rect, confirm: &Confirm, core: &Core) {
         labelled(buf, inner, row + 1, "  why all the same ", &reason.input, confirm.focus == Focus::Reason(i), core);
         row += 2;
     }
-    let label = format!("type {} to go on ", fit(&escape_controls(&confirm.name), 40));
-    labelled(buf, inner, row, &label, &confirm.typed, confirm.focus == Focus::Name, core);
-    row += 1;
-    let why = confirm.obstacle().unwrap_or_default();
-    paint::line(buf, inner, row, &[piece(fit(&why, usize::from(inner.width)), Role::Dim)], theme);
+    let instruction = escape_controls(&confirm.instruction());
+    paint::line(buf, inner, row, &[piece(fit(&instruction, usize::from(inner.width)), Role::Text)], theme);
+    labelled(buf, inner, row + 1, "", &confirm.typed, confirm.focus == Focus::Name, core);
     paint::line_right(buf, inner, inner.height.saturating_sub(1), &buttons(confirm), theme);
 }
 
@@ -240,8 +252,10 @@ fn buttons(confirm: &Confirm) -> Vec<Piece> {
 
 fn labelled(buf: &mut Buffer, area: Rect, row: u16, label: &str, input: &TextInput, focused: bool, core: &Core) {
     let role = if focused { Role::Accent } else { Role::Text };
-    paint::line(buf, area, row, &[piece(label, role)], &core.theme);
-    let used = u16::try_from(crate::tui::text::width(label)).unwrap_or(0).min(area.width);
+    // The bar is the field's edge: an empty field is seen too.
+    let label = format!("{label}▏");
+    paint::line(buf, area, row, &[piece(label.as_str(), role)], &core.theme);
+    let used = u16::try_from(crate::tui::text::width(&label)).unwrap_or(0).min(area.width);
     if row < area.height {
         field(
             buf,

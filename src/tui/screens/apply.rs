@@ -9,6 +9,7 @@ use super::table::trouble;
 use crate::action::Facts;
 use crate::ops::ApplyReport;
 use crate::plan::Plan;
+use crate::plan::kinds::Class;
 use crate::progress::Phase;
 use crate::table::number::{bytes, grouped};
 use crate::table::value::escape_controls;
@@ -62,13 +63,24 @@ pub fn draw(buf: &mut Buffer, area: Rect, screen: &ApplyScreen, core: &Core) {
     }
 }
 
+/// The rows of the slice as they are now; for an append, those that came in.
+/// What was written says less: files that come back are not written at all.
+fn rows_now(plan: &Plan, report: &ApplyReport) -> String {
+    match plan.spec.kind().class() {
+        Class::Append => format!("+{}", count(report.rows_written, "row", "rows")),
+        Class::Replace | Class::Merge | Class::MergeDelete | Class::Inverse => {
+            count(plan.rows.slice_after, "row", "rows")
+        }
+    }
+}
+
 fn result(buf: &mut Buffer, area: Rect, screen: &ApplyScreen, report: &ApplyReport, core: &Core) {
     let mut lines: Vec<(String, Role)> = Vec::new();
     let took = screen.took.map_or(String::new(), |t| format!(" · {:.1} s", t.as_secs_f64()));
     match report.version_after {
         None => lines.push(("✔ nothing to do: the table has these rows already; no commit was made".into(), Role::Ok)),
         Some(version) if report.verified => {
-            let rows = count(report.rows_written, "row", "rows");
+            let rows = rows_now(&screen.plan, report);
             let slice = screen.plan.slice.as_deref().map_or(String::new(), |s| format!(" in {}", escape_controls(s)));
             lines.push((format!("✔ v{version} committed and verified: {rows}{slice}, as planned{took}"), Role::Ok));
         }

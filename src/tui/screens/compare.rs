@@ -13,7 +13,7 @@ use crate::plan::{Effect, GateStatus, Plan, Verdict};
 use crate::table::number::grouped;
 use crate::table::value::escape_controls;
 use crate::tui::load::{Load, Window};
-use crate::tui::msg::{Compared, TableInfo};
+use crate::tui::msg::{Compared, Failure, TableInfo};
 use crate::tui::shared::Core;
 use crate::tui::text::{Align, count, fit, pad, width, wrap};
 use crate::tui::theme::Role;
@@ -86,7 +86,7 @@ impl CompareScreen {
 
     pub fn facts(&self, facts: &mut Facts) {
         facts.has_plan = self.plan().is_some();
-        facts.refused = self.plan().is_some_and(|p| !p.refusals.is_empty());
+        facts.refused = facts.has_plan && self.possible().is_none();
         facts.no_op = self.plan().is_some_and(|p| p.verdict == Verdict::NoOp);
         facts.on_row = self.pane == Pane::Rows && !self.window.is_empty();
     }
@@ -98,9 +98,14 @@ impl CompareScreen {
         self.rows_grid = GridState::default();
     }
 
+    /// The chosen plan, if nothing refuses it: a refused one has no numbers.
+    fn possible(&self) -> Option<&Plan> {
+        self.plan().filter(|p| p.refusals.is_empty())
+    }
+
     /// Rows of an effect in the chosen plan.
     pub fn rows_of(&self, effect: Effect) -> u64 {
-        self.plan().map_or(0, |plan| match effect {
+        self.possible().map_or(0, |plan| match effect {
             Effect::Inserted => plan.rows.inserted,
             Effect::Updated => plan.rows.updated.unwrap_or(0),
             Effect::Unchanged => plan.rows.unchanged,
@@ -140,14 +145,18 @@ pub fn title(screen: &CompareScreen) -> String {
 fn heading(screen: &CompareScreen, cells: u16) -> String {
     let key = if screen.key.is_empty() { "no key".into() } else { format!("key {}", screen.key.join(", ")) };
     let (rows, delivery) = match &screen.load.value {
-        Some(compared) => {
-            let rows = compared.plans.first().map_or(0, |p| p.rows.source);
-            let mark = match compared.delivery.kind {
-                DeliveryKind::FullSlice | DeliveryKind::RowLevel => "✔",
-                DeliveryKind::Unclear => "?",
-            };
-            (count(rows, "row", "rows") + ", ", format!(" · {} {mark}", compared.delivery.kind.words()))
-        }
+        Some(compared) => match compared.plans.iter().find(|p| p.refusals.is_empty()) {
+            Some(plan) => {
+                let mark = match compared.delivery.kind {
+                    DeliveryKind::FullSlice | DeliveryKind::RowLevel => "✔",
+                    DeliveryKind::Unclear => "?",
+                };
+                let rows = count(plan.rows.source, "row", "rows") + ", ";
+                (rows, format!(" · {} {mark}", compared.delivery.kind.words()))
+            }
+            // Where every strategy is refused, no number holds.
+            None => ("? rows, ".into(), " · refused".into()),
+        },
         None => (String::new(), String::new()),
     };
     let rest = format!(" ({rows}{key}){delivery}");
@@ -242,7 +251,10 @@ fn side_by_side(buf: &mut Buffer, area: Rect, screen: &CompareScreen, compared: 
 fn pane_title(screen: &CompareScreen) -> String {
     let panes = Pane::ALL.map(|pane| {
         let name = match pane {
-            Pane::Rows => format!("{} {}", screen.effect.mark().1, grouped(screen.rows_of(screen.effect))),
+            Pane::Rows => {
+                let rows = screen.possible().map_or("–".into(), |_| grouped(screen.rows_of(screen.effect)));
+                format!("{} {rows}", screen.effect.mark().1)
+            }
             Pane::Gates => "gates".into(),
             Pane::Partitions => "partitions".into(),
         };
@@ -257,6 +269,10 @@ fn rows_pane(buf: &mut Buffer, area: Rect, screen: &CompareScreen, core: &Core) 
     let say = |buf: &mut Buffer, text: String| paint::line(buf, area, 0, &[piece(text, Role::Dim)], &core.theme);
     if let Some(failure) = &screen.diff.failure {
         trouble(buf, area, failure, core);
+    } else if let Some(refusal) = screen.plan().and_then(|p| p.refusals.first()) {
+        let hint = refusal.hint.clone().or_else(|| Some("The gates pane says more.".into()));
+        let message = format!("refused: {}", refusal.message);
+        trouble(buf, area, &Failure { kind: refusal.kind, message, hint }, core);
     } else if screen.rows_of(screen.effect) == 0 {
         say(buf, format!("   no rows: {}", screen.effect.name()));
     } else if screen.window.is_empty() {

@@ -104,6 +104,9 @@ impl Rows for PlanPartitions<'_> {
             7 => (Some(partition.zombies), Role::Zombie),
             _ => (Some(partition.unchanged), Role::Same),
         };
+        if self.0.is_some_and(|p| !p.refusals.is_empty()) {
+            return Cell::dim("–");
+        }
         match number {
             Some(0) => Cell::dim("0"),
             Some(n) => Cell::new(grouped(n), colour),

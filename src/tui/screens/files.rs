@@ -100,14 +100,13 @@ pub fn rows<'a>(tab: &'a FilesTab, info: &'a TableInfo) -> Table<'a> {
 
 pub fn draw(buf: &mut Buffer, area: Rect, screen: &TableScreen, info: &TableInfo, core: &Core) {
     let tab = &screen.files;
-    let size: u64 = tab.rows().iter().map(|f| f.size).sum();
+    // The size is of what is shown: a filter leaves files out.
+    let size: u64 = tab.list.order.iter().map(|row| tab.rows()[*row].size).sum();
+    let all = count(tab.rows().len() as u64, "file", "files");
+    let shown = tab.list.len();
+    let of = if shown == tab.rows().len() { all } else { format!("{} of {all}", grouped(shown as u64)) };
     let filter = if tab.list.filter.is_empty() { String::new() } else { format!(" · filter: {}", tab.list.filter) };
-    let heading = format!(
-        "{} · {}{filter}{}",
-        count(tab.rows().len() as u64, "file", "files"),
-        bytes(size),
-        freshness(&tab.load, info, core)
-    );
+    let heading = format!("{of} · {}{filter}{}", bytes(size), freshness(&tab.load, info, core));
     paint::rule(buf, area, 0, &heading, &core.theme);
     let body = below(area);
     if let Some(failure) = &tab.load.failure {

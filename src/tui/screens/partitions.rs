@@ -187,7 +187,8 @@ pub fn draw(buf: &mut Buffer, area: Rect, screen: &TableScreen, info: &TableInfo
     let tab = &screen.partitions;
     let mut total = RowCount::default();
     let mut size = 0;
-    for partition in tab.rows() {
+    // Totals are of what is shown: a filter leaves partitions out.
+    for partition in tab.list.order.iter().map(|row| &tab.rows()[*row]) {
         total.merge(partition.rows);
         size += partition.bytes;
     }

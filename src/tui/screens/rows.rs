@@ -19,13 +19,16 @@ pub struct RowsTab {
     pub window: Window<Vec<Value>>,
     /// A condition in the predicate language.
     pub filter: Option<String>,
+    /// Opened from the Partitions tab: Esc goes back there.
+    pub from_partitions: bool,
     pub grid: GridState,
 }
 
 impl RowsTab {
     /// Forgets the rows, so that they are read anew.
     pub fn reset(&mut self, filter: Option<String>) {
-        *self = RowsTab { filter, columns: std::mem::take(&mut self.columns), ..RowsTab::default() };
+        let columns = std::mem::take(&mut self.columns);
+        *self = RowsTab { filter, columns, from_partitions: self.from_partitions, ..RowsTab::default() };
     }
 
     pub fn selected(&self) -> Option<&Vec<Value>> {
@@ -48,6 +51,16 @@ pub fn condition(columns: &[String], values: &PartitionTuple) -> String {
         })
         .collect();
     terms.join(" AND ")
+}
+
+/// The condition that selects any of the partitions; empty for the whole table.
+pub fn any_of<'a>(columns: &[String], partitions: impl IntoIterator<Item = &'a PartitionTuple>) -> String {
+    let mut terms: Vec<String> = partitions.into_iter().map(|values| condition(columns, values)).collect();
+    if terms.len() == 1 {
+        terms.remove(0)
+    } else {
+        terms.iter().map(|t| format!("({t})")).collect::<Vec<_>>().join(" OR ")
+    }
 }
 
 /// A column's name, quoted where it is not a plain word.

@@ -21,7 +21,7 @@ pub(super) fn act(app: &mut App, id: Id) {
         Id::Zombies => {
             // A strategy without zombies has none to show: go to one that has.
             if compare.rows_of(Effect::Zombies) == 0
-                && let Some(at) = compare.plans().iter().position(|p| p.rows.zombies > 0)
+                && let Some(at) = compare.plans().iter().position(|p| p.rows.zombies > 0 && p.refusals.is_empty())
             {
                 choose(compare, at);
             }

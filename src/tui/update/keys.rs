@@ -93,18 +93,18 @@ pub(super) fn plan_write(app: &mut App, request: Request, name: String, location
     app.core.load(&mut app.planning, request);
 }
 
-/// Esc: out of a filter, then out of the screen; never out of the program.
+/// Esc: out of a filter or a partition's rows, then out of the screen; never out of the program.
 fn back(app: &mut App) {
-    let unfiltered = match app.screens.last_mut() {
+    let stayed = match app.screens.last_mut() {
         Some(Screen::Lake(lake)) if !lake.list.filter.is_empty() => {
             lake.list.filter.clear();
             lake.arrange();
             true
         }
-        Some(Screen::Table(table)) => table::clear_filter(table),
+        Some(Screen::Table(table)) => table::step_back(table),
         _ => false,
     };
-    if !unfiltered && app.screens.len() > 1 {
+    if !stayed && app.screens.len() > 1 {
         pop(app);
     }
 }

@@ -8,7 +8,7 @@ use crate::tui::app::{App, Screen};
 use crate::tui::load::Load;
 use crate::tui::msg::Request;
 use crate::tui::screens::form::FormScreen;
-use crate::tui::screens::rows::condition;
+use crate::tui::screens::rows::{any_of, condition};
 use crate::tui::screens::table::{Tab, TableScreen};
 use crate::tui::screens::wanted::Wanted;
 use crate::tui::shared::Core;
@@ -28,7 +28,7 @@ pub(super) fn act(app: &mut App, id: Id) {
         Id::Sort => sort(table),
         Id::Mark | Id::MarkRange | Id::MarkAll => mark(table, id),
         Id::LogBars => table.partitions.log_bars = !table.partitions.log_bars,
-        Id::Open if table.tab == Tab::Partitions => open_partition(table),
+        Id::Open if table.tab == Tab::Partitions => open_partition(table, core),
         Id::Open if table.tab == Tab::History => view_version(app),
         Id::Compare => {
             if let Some(info) = &table.info.value {
@@ -131,10 +131,28 @@ fn mark(table: &mut TableScreen, id: Id) {
     tab.add_up();
 }
 
-fn open_partition(table: &mut TableScreen) {
+/// Marked partitions whose rows are shown together: a condition of more would
+/// be longer than anybody reads.
+const MOST_MARKED: usize = 20;
+
+/// Shows the rows of the marked partitions; of the one under the cursor where
+/// none is marked, or too many are.
+fn open_partition(table: &mut TableScreen, core: &mut Core) {
     let (Some(partition), Some(info)) = (table.partitions.selected(), &table.info.value) else { return };
-    let text = condition(&info.metadata.partition_columns, &partition.values);
+    let columns = &info.metadata.partition_columns;
+    let marks = &table.partitions.marks;
+    let text = match marks.len() {
+        1..=MOST_MARKED => {
+            let shown = table.partitions.rows().iter().map(|p| &p.values);
+            any_of(columns, shown.filter(|values| marks.contains(*values)))
+        }
+        _ => condition(columns, &partition.values),
+    };
+    if marks.len() > MOST_MARKED {
+        core.say(format!("rows of this partition only: more than {MOST_MARKED} are marked"));
+    }
     table.rows.reset((!text.is_empty()).then_some(text));
+    table.rows.from_partitions = true;
     table.tab = Tab::Rows;
 }
 
@@ -215,8 +233,14 @@ pub(super) fn set_filter(table: &mut TableScreen, text: &str) -> Result<(), Stri
     Ok(())
 }
 
-/// Takes the tab's filter away; `false` where there is none.
-pub(super) fn clear_filter(table: &mut TableScreen) -> bool {
+/// Esc within the table: from a partition's rows back to the partitions, or out
+/// of the tab's filter; `false` where there is neither.
+pub(super) fn step_back(table: &mut TableScreen) -> bool {
+    if table.tab == Tab::Rows && std::mem::take(&mut table.rows.from_partitions) {
+        table.rows.reset(None);
+        table.tab = Tab::Partitions;
+        return true;
+    }
     let set = filter(table).is_some_and(|(text, _)| !text.is_empty());
     set && set_filter(table, "").is_ok()
 }
