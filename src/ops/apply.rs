@@ -8,15 +8,17 @@ use uuid::Uuid;
 use super::browse::{At, OpenTable};
 use super::context::Context;
 use super::entry::{Work, actions};
-use super::prepare::{classify, table_refusals};
+use super::overrides::overridden;
+use super::prepare::classify;
 use super::rebase::Footprint;
+use super::refusals::table_refusals;
 use super::{exchange, verify};
 use crate::engine::Staged;
 use crate::error::{Context as _, Error, ErrorKind, Result};
 use crate::journal::{Entry, Journal, Outcome};
 use crate::lake::Snapshot;
 use crate::lake::commit::{self, Put};
-use crate::plan::{Change, GateStatus, Plan, Verdict};
+use crate::plan::{Change, Plan, Verdict};
 use crate::progress::{Phase, Progress};
 use crate::source::{Source, match_columns};
 use crate::table::DataFile;
@@ -56,7 +58,7 @@ pub struct ApplyReport {
 /// verification is no error here: `verified` is false and `mismatches` says what.
 pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progress: &Progress) -> Result<ApplyReport> {
     context.check_may_write()?;
-    let plan = overridden(plan, options)?;
+    let plan = overridden(plan, &options.overrides)?;
     progress.enter(Phase::Opening, 0, 0);
     let newest = OpenTable::open(context, &plan.table, At::Latest).await?;
     check_same_table(&plan, &newest)?;
@@ -315,41 +317,6 @@ fn check_strict(plan: &Plan, strict: bool, passed: &[u64]) -> Result<()> {
         ));
     }
     Ok(())
-}
-
-/// Puts reasons on failed gates; an override must name a gate that failed.
-fn overridden(plan: &Plan, options: &ApplyOptions) -> Result<Plan> {
-    let mut plan = plan.clone();
-    for (name, reason) in &options.overrides {
-        if reason.trim().is_empty() {
-            return Err(Error::new(ErrorKind::Refused, format!("the override of {name} has no reason"))
-                .hint("--override GATE=REASON; the reason is kept in the commit."));
-        }
-        match plan.gates.iter_mut().find(|g| g.name == *name && g.status == GateStatus::Fail) {
-            Some(gate) => gate.overridden = Some(reason.trim().to_owned()),
-            None => {
-                let failed: Vec<&str> = plan.blocking().iter().map(|g| g.name.as_str()).collect();
-                return Err(Error::new(ErrorKind::Refused, format!("there is no failed gate {name} to override"))
-                    .hint(if failed.is_empty() {
-                        "No gate failed.".into()
-                    } else {
-                        format!("Failed: {}.", failed.join(", "))
-                    }));
-            }
-        }
-    }
-    plan.settle();
-    if let Some(refusal) = plan.refusals.first() {
-        return Err(Error::new(refusal.kind, refusal.message.clone()).hint(refusal.hint.clone().unwrap_or_default()));
-    }
-    let blocking = plan.blocking();
-    if let Some(first) = blocking.first() {
-        let said: Vec<String> = blocking.iter().map(|g| format!("{}: {}", g.name, g.message)).collect();
-        let gates = if said.len() == 1 { "a gate".to_owned() } else { format!("{} gates", said.len()) };
-        return Err(Error::new(ErrorKind::GateFailed, format!("{gates} failed: {}", said.join("; ")))
-            .hint(format!("Check the source. If it is right: --override {}=REASON, for each of them.", first.name)));
-    }
-    Ok(plan)
 }
 
 fn check_same_table(plan: &Plan, table: &OpenTable) -> Result<()> {

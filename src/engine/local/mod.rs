@@ -8,6 +8,7 @@ mod measure;
 mod page;
 mod pair;
 mod roles;
+mod searches;
 mod side;
 mod stage;
 pub mod verify;
