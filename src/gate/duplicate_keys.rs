@@ -18,7 +18,7 @@ impl Gate for DuplicateKeys {
 
     fn severity(&self, class: Class) -> Severity {
         match class {
-            Class::Replace | Class::Merge => Severity::Fail,
+            Class::Replace | Class::Merge | Class::MergeDelete => Severity::Fail,
             Class::Append => Severity::Warn,
             Class::Inverse => Severity::Off,
         }

@@ -20,7 +20,7 @@ impl Gate for KeysElsewhere {
 
     fn severity(&self, class: Class) -> Severity {
         match class {
-            Class::Replace | Class::Merge => Severity::Fail,
+            Class::Replace | Class::Merge | Class::MergeDelete => Severity::Fail,
             Class::Append => Severity::Warn,
             Class::Inverse => Severity::Off,
         }

@@ -20,7 +20,7 @@ impl Gate for RowCount {
 
     fn severity(&self, class: Class) -> Severity {
         match class {
-            Class::Replace => Severity::Fail,
+            Class::Replace | Class::MergeDelete => Severity::Fail,
             Class::Inverse => Severity::Warn,
             Class::Append | Class::Merge => Severity::Off,
         }

@@ -20,7 +20,7 @@ impl Gate for VanishedGroup {
 
     fn severity(&self, class: Class) -> Severity {
         match class {
-            Class::Replace => Severity::Fail,
+            Class::Replace | Class::MergeDelete => Severity::Fail,
             Class::Append | Class::Merge | Class::Inverse => Severity::Off,
         }
     }
@@ -45,7 +45,7 @@ impl Gate for VanishedGroup {
         };
         let more = if vanished.len() > 1 { format!(" (and {} more)", vanished.len() - 1) } else { String::new() };
         let message = format!(
-            "{worst} has {} rows in the slice and none in the source{more}; an overwrite would delete them",
+            "{worst} has {} rows in the slice and none in the source{more}; this would delete them",
             grouped(*rows)
         );
         let names: Vec<&String> = vanished.iter().take(20).map(|(name, _)| name).collect();

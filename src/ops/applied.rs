@@ -18,7 +18,8 @@ use crate::plan::kinds::Class;
 /// # Errors
 /// `BadCommit`, `Storage`.
 pub async fn before(table: &OpenTable, plan: &Plan) -> Result<AppliedBefore> {
-    let (Some(source), Class::Append | Class::Merge) = (&plan.source, plan.spec.kind().class()) else {
+    let (Some(source), Class::Append | Class::Merge | Class::MergeDelete) = (&plan.source, plan.spec.kind().class())
+    else {
         return Ok(AppliedBefore::No);
     };
     let snapshot = table.snapshot();

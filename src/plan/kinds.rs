@@ -53,15 +53,19 @@ pub enum Class {
     Replace,
     Append,
     Merge,
+    /// A MERGE that deletes what the source lacks: as dangerous as an overwrite
+    /// where the extract is incomplete.
+    MergeDelete,
     /// Files that the log knew before come back: restore, undo.
     Inverse,
 }
 
 impl Class {
-    pub const ALL: [(Class, &'static str); 4] = [
+    pub const ALL: [(Class, &'static str); 5] = [
         (Class::Replace, "overwrite"),
         (Class::Append, "append"),
         (Class::Merge, "merge"),
+        (Class::MergeDelete, "merge with delete"),
         (Class::Inverse, "restore, undo"),
     ];
 }

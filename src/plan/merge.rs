@@ -47,7 +47,7 @@ impl Kind for Merge {
     }
 
     fn class(&self) -> Class {
-        Class::Merge
+        if self.delete_missing { Class::MergeDelete } else { Class::Merge }
     }
 
     fn write_kind(&self) -> WriteKind {

@@ -10,6 +10,7 @@ pub mod append;
 pub mod arithmetic;
 pub mod effect;
 pub mod kinds;
+pub mod measures;
 pub mod merge;
 pub mod overwrite;
 pub mod restore;

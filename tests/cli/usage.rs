@@ -54,9 +54,9 @@ fn an_override_names_a_gate_and_a_reason() {
 }
 
 #[test]
-fn a_static_overwrite_is_refused_by_name() {
-    let message = fails(&["plan", "overwrite", "t", "--source", "s", "--mode", "static"], 5, "Refused");
-    assert!(message.contains("--mode static"), "{message}");
+fn the_modes_of_an_overwrite_are_listed() {
+    let message = fails(&["plan", "overwrite", "t", "--source", "s", "--mode", "total"], 2, "Usage");
+    assert!(message.contains("dynamic") && message.contains("static"), "{message}");
 }
 
 #[test]

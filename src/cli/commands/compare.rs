@@ -6,8 +6,10 @@ use crate::cli::output::{Answer, count};
 use crate::cli::{Outcome, Session};
 use crate::error::Result;
 use crate::ops::{At, Comparison, OpenTable, compare};
+use crate::plan::measures::{measures, total};
 use crate::plan::{GateStatus, Plan};
-use crate::table::number::{bytes, grouped};
+use crate::table::number::{bytes, grouped, grouped_text};
+use crate::table::value::escape_controls;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -43,6 +45,11 @@ fn render(comparison: &Comparison) -> String {
     line("unchanged", &|p| grouped(p.rows.unchanged));
     line("deleted", &|p| grouped(p.rows.deleted));
     line("zombies that stay", &|p| grouped(p.rows.zombies));
+    for name in measures(plans.iter().copied()) {
+        let sum = |p: &Plan, side| total(p, &name, side).map_or("?".into(), |text| grouped_text(&text));
+        let before = plans.first().map_or("?".into(), |p| sum(p, "before"));
+        line(&format!("Σ {} after (now {before})", escape_controls(&name)), &|p| sum(p, "after"));
+    }
     line("rewritten unchanged", &|p| grouped(p.files.rows_rewritten_unchanged));
     line("files replaced", &|p| grouped(p.files.removed));
     line("bytes replaced", &|p| bytes(p.files.removed_bytes));

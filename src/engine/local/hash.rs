@@ -29,7 +29,8 @@ pub fn column_seed(plan_seed: u64, column: usize) -> u64 {
 /// # Errors
 /// `UnsupportedType` for an Arrow type that no table column has.
 pub fn add_column(array: &ArrayRef, seed: u64, rows: &mut [u128]) -> Result<()> {
-    let null = xxh3_128_with_seed(b"\x00NULL", seed);
+    // NULL is hashed under a seed that no value of the column is hashed under.
+    let null = xxh3_128_with_seed(b"NULL", !seed);
     macro_rules! numbers {
         ($t:ty, $bytes:expr) => {
             fixed::<$t, _>(array.as_primitive::<$t>(), seed, null, rows, $bytes)
@@ -198,11 +199,13 @@ mod tests {
 
     #[test]
     fn null_empty_and_swapped_values_differ() {
-        let strings: ArrayRef = Arc::new(StringArray::from(vec![Some(""), None, Some("a"), Some("b")]));
-        let other: ArrayRef = Arc::new(StringArray::from(vec![Some("x"), Some("x"), Some("b"), Some("a")]));
+        let strings: ArrayRef =
+            Arc::new(StringArray::from(vec![Some(""), None, Some("a"), Some("b"), Some("NULL"), Some("\0NULL")]));
+        let other: ArrayRef = Arc::new(StringArray::from(vec!["x", "x", "b", "a", "x", "x"]));
         let h = hashes(&[strings, other]);
         assert_ne!(h[0], h[1]);
         assert_ne!(h[2], h[3]);
+        assert!(h[1] != h[4] && h[1] != h[5]);
     }
 
     #[test]

@@ -29,7 +29,7 @@ impl<'a> DiffRows<'a> {
     pub fn new(screen: &'a CompareScreen) -> Self {
         let key = |i: &usize| screen.plan().is_some_and(|p| p.key.contains(&screen.columns[*i]));
         let changed = |i: &usize| screen.window.rows.iter().any(|r| r.changed.contains(i));
-        let measures = super::effects::measures(screen.plans());
+        let measures = crate::plan::measures::measures(screen.plans());
         let measure = |i: &usize| measures.contains(&screen.columns[*i]);
         // false sorts before true: the key, what changed, the measures, the rest.
         let rank = |i: &usize| (!key(i), !changed(i), !measure(i));

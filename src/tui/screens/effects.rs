@@ -1,7 +1,8 @@
 //! The numbers of plans, side by side: one line an effect, one column a strategy.
 
+use crate::plan::measures::{measures, total};
 use crate::plan::{GateStatus, Plan, Verdict};
-use crate::table::number::{Sum, bytes, grouped, parse_decimal};
+use crate::table::number::{bytes, grouped};
 use crate::table::value::escape_controls;
 use crate::tui::text::amount;
 use crate::tui::theme::Role;
@@ -70,42 +71,4 @@ pub fn gate_summary(plan: &Plan) -> String {
         parts.push("no-op".into());
     }
     parts.join(" ")
-}
-
-/// The measures that any of the plans has, in their order.
-pub fn measures(plans: &[Plan]) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for partition in plans.iter().flat_map(|p| &p.partitions) {
-        for name in partition.measures.keys() {
-            if !names.contains(name) {
-                names.push(name.clone());
-            }
-        }
-    }
-    names
-}
-
-/// A measure's sum over the plan's partitions: `side` is `before` or `after`.
-/// Decimals are added exactly. `None` where a partition does not tell.
-pub fn total(plan: &Plan, measure: &str, side: &str) -> Option<String> {
-    let texts: Option<Vec<&str>> = plan
-        .partitions
-        .iter()
-        .filter_map(|p| p.measures.get(measure))
-        .map(|m| m.get(side).and_then(serde_json::Value::as_str))
-        .collect();
-    let texts = texts?;
-    let scale = texts.iter().map(|t| t.split_once('.').map_or(0, |(_, d)| d.len())).max()?;
-    let scale = u8::try_from(scale).ok()?;
-    let exact: Option<Vec<i128>> = texts.iter().map(|t| parse_decimal(t, 38, scale)).collect();
-    let mut sum = if exact.is_some() { Sum::exact(scale) } else { Sum::float() };
-    match exact {
-        Some(values) => values.into_iter().for_each(|unscaled| sum.add(Sum::Exact { unscaled, scale })),
-        None => {
-            for text in texts {
-                sum.add(Sum::Float { sum: text.parse().ok()?, compensation: 0.0 });
-            }
-        }
-    }
-    Some(sum.to_string())
 }

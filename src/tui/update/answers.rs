@@ -133,6 +133,9 @@ fn in_table(screen: &mut TableScreen, core: &mut Core, id: JobId, answer: Answer
         }
         Answer::Partitions { rows, complete } => {
             let tab = &mut screen.partitions;
+            // While the log streams in for the first time the cursor stays on the
+            // first row until somebody moves it.
+            let untouched = tab.list.grid.cursor == 0 && (tab.streaming || tab.load.value.is_none());
             let kept = tab.selected().map(|p| p.values.clone());
             if complete {
                 tab.load.finish(rows, now);
@@ -147,6 +150,10 @@ fn in_table(screen: &mut TableScreen, core: &mut Core, id: JobId, answer: Answer
                 return;
             }
             tab.refresh(&columns, kept);
+            if untouched {
+                tab.list.grid.cursor = 0;
+                tab.list.grid.top = 0;
+            }
         }
         Answer::Files(files) => {
             screen.files.load.finish(files, now);
