@@ -30,6 +30,9 @@ pub struct Entry {
     pub message: Option<String>,
     /// The command that takes it back.
     pub undo: Option<String>,
+    /// The process that carries it out, to tell a running one from a dead one.
+    #[serde(default)]
+    pub process: Option<u32>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -138,6 +141,7 @@ fn damaged(path: &Path, said: &str) -> Entry {
         outcome: Outcome::Unknown,
         message: Some(format!("cannot read {}: {said}", path.display())),
         undo: None,
+        process: None,
     }
 }
 
@@ -185,6 +189,7 @@ mod tests {
             outcome: Outcome::Intent,
             message: None,
             undo: None,
+            process: None,
         }
     }
 

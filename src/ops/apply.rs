@@ -401,6 +401,7 @@ fn begin(context: &Context, plan: &Plan, options: &ApplyOptions) -> Entry {
         outcome: Outcome::Intent,
         message: None,
         undo: None,
+        process: Some(std::process::id()),
     }
 }
 
@@ -417,7 +418,11 @@ fn now() -> String {
 }
 
 fn undo_command(plan: &Plan) -> String {
-    format!("partwise undo {} --operation {}", shell_word(&plan.table), plan.id)
+    undo_command_for(&plan.table, &plan.id)
+}
+
+pub(super) fn undo_command_for(table: &str, operation: &str) -> String {
+    format!("partwise undo {} --operation {operation}", shell_word(table))
 }
 
 /// A word that a shell takes as it is.

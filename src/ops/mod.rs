@@ -14,6 +14,7 @@ mod entry;
 mod exchange;
 pub mod prepare;
 mod rebase;
+pub mod recover;
 pub mod restore;
 pub mod undo;
 mod verify;
@@ -24,6 +25,7 @@ pub use compare::{Comparison, compare};
 pub use context::Context;
 pub use discover::{TableSummary, find_tables};
 pub use prepare::{Prepared, SourceRequest, Strategy, prepare};
+pub use recover::recover;
 pub use restore::prepare_restore;
 pub use undo::prepare_undo;
 

@@ -32,6 +32,8 @@ pub struct App {
     pub planning_for: Option<(String, String)>,
     /// What was last filtered by, for n and N.
     pub search: String,
+    /// A commit was made since the lake was read.
+    pub lake_is_stale: bool,
 }
 
 impl App {
@@ -44,6 +46,7 @@ impl App {
             planning: Load::default(),
             planning_for: None,
             search: String::new(),
+            lake_is_stale: false,
         }
     }
 

@@ -67,3 +67,30 @@ fn a_static_overwrite_says_which_partitions_it_empties() {
     bench.apply_with(&plan, &known).unwrap();
     assert_eq!(rows_of(&table.path), rows[..30]);
 }
+
+/// Two people, one extract: the second plan was made before the first commit.
+#[test]
+fn two_plans_of_one_source_append_it_once() {
+    let bench = Bench::default();
+    let table = bench.table(shape(), &[row("a", 1)]);
+    let source = bench.source("s", &shape().columns, &[row("b", 2)]);
+    let first = bench.plan(&table.path, &source, &["id"], Strategy::Append);
+    let second = bench.plan(&table.path, &source, &["id"], Strategy::Append);
+    bench.apply(&first).unwrap();
+    assert_eq!(refused(bench.apply_with(&second, &ApplyOptions::default())).kind, ErrorKind::StalePlan);
+    // Nor does the same plan run twice, and the live files are untouched by the attempt.
+    assert_eq!(refused(bench.apply_with(&first, &ApplyOptions::default())).kind, ErrorKind::StalePlan);
+    assert_eq!(rows_of(&table.path), [row("a", 1), row("b", 2)]);
+}
+
+#[test]
+fn a_plan_that_would_have_changed_nothing_is_stale_too() {
+    let bench = Bench::default();
+    let table = bench.table(shape(), &[row("a", 1), row("b", 2)]);
+    let source = bench.source("s", &shape().columns, &[row("a", 1)]);
+    let plan = bench.plan(&table.path, &source, &["id"], Strategy::Overwrite);
+    assert_eq!(plan.verdict, Verdict::NoOp);
+    let other = bench.source("t", &shape().columns, &[row("a", 3)]);
+    bench.run(&table.path, &other, &["id"], Strategy::Append);
+    assert_eq!(refused(bench.apply_with(&plan, &ApplyOptions::default())).kind, ErrorKind::StalePlan);
+}

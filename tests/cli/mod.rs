@@ -1,5 +1,6 @@
 //! The command line from outside: arguments, errors, exit codes.
 
+mod demo;
 mod usage;
 
 use assert_cmd::Command;

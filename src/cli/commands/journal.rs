@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::cli::narrate::say;
 use crate::cli::output::Answer;
 use crate::cli::output::table::Table;
 use crate::cli::{Outcome, Session};
@@ -12,6 +13,11 @@ use crate::ops;
 pub struct Args {}
 
 pub async fn run(_: Args, session: &Session) -> Result<Outcome> {
+    let settled = ops::recover(&session.context).await?;
+    for entry in &settled {
+        let message = entry.message.as_deref().unwrap_or_default();
+        say(&format!("{} {} on {}: {message}", entry.operation, entry.id, entry.table));
+    }
     let entries = ops::journal(&session.context)?;
     if session.json {
         return Ok(Outcome::Done(Answer::json(&json!({"operations": entries}))?));

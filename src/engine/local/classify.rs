@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 use super::elsewhere::{self, Elsewhere, Search};
 use super::fetch::{Fetch, collect_rows};
 use super::hash::mix;
-use super::pair::{HashIndex, NONE, Pairs, duplicates, pair};
+use super::pair::{Comparison, NONE, Pairs, pair};
 use super::side::{Partitions, Roles, Side};
 use super::{measure, roles};
 use crate::engine::{PartitionSummary, RowJob, RowSet, Summary};
 use crate::error::Result;
 use crate::gate::Evidence;
 use crate::gate::evidence::GroupFacts;
-use crate::plan::{Effect, Effects, KeyFacts, Pairing, Reach, RowRule, TargetOnly};
+use crate::plan::{Effect, Effects, KeyFacts, Pairing, Reach, RowRule, SidePair, TargetOnly};
 use crate::progress::{Phase, Progress};
 use crate::table::{DataFile, PartitionTuple};
 
@@ -191,27 +191,27 @@ impl Searches {
 
 fn fates(sides: &Sides, pairs: &Pairs, rule: RowRule) -> Vec<Fate> {
     let (source, target, slice) = (&sides.source, &sides.target, sides.slice);
-    let keyed = !sides.roles.key.is_empty();
-    // "Its key is not in S" is meant null-safely, whatever the join does.
-    let mut delivered: HashIndex<()> = HashIndex::default();
-    if keyed && rule.target_only != TargetOnly::Delete {
-        delivered.extend(source.key.iter().map(|k| (*k, ())));
-    }
+    let lonely = |in_slice: bool| match rule.target_only {
+        _ if rule.pairing == Pairing::Never => Fate::Stays,
+        TargetOnly::Delete => Fate::Deleted,
+        TargetOnly::DeleteInSlice if in_slice => Fate::Deleted,
+        _ if in_slice => Fate::Zombie,
+        _ => Fate::Stays,
+    };
     let fate = |t: usize| match pairs.source_of[t] {
-        NONE => {
-            let in_slice = (target.partition[t] as usize) < slice;
-            match rule.target_only {
-                _ if rule.pairing == Pairing::Never => Fate::Stays,
-                TargetOnly::Delete => Fate::Deleted,
-                TargetOnly::DeleteInSlice if in_slice => Fate::Deleted,
-                _ if in_slice && !delivered.contains_key(&target.key[t]) => Fate::Zombie,
-                _ => Fate::Stays,
-            }
-        }
+        NONE => lonely((target.partition[t] as usize) < slice),
         s if source.row[s as usize] == target.row[t] => Fate::Unchanged,
         _ => Fate::Updated,
     };
-    (0..pairs.source_of.len()).map(fate).collect()
+    let mut fates: Vec<Fate> = (0..pairs.source_of.len()).map(fate).collect();
+    // "Its key is not in S" is meant null-safely, whatever the join does.
+    for t in &pairs.delivered {
+        let fate = &mut fates[*t as usize];
+        if *fate == Fate::Zombie {
+            *fate = Fate::Stays;
+        }
+    }
+    fates
 }
 
 impl LocalClassified {
@@ -222,7 +222,8 @@ impl LocalClassified {
             Reach::Key | Reach::Table => (sides.files.len(), sides.target.len()),
         };
         let keyed = !sides.roles.key.is_empty();
-        let pairs = pair(&sides.source, &sides.target, reach_rows, rule.pairing, keyed);
+        let how = Comparison { pairing: rule.pairing, keyed, examples: EXAMPLES };
+        let pairs = pair(&sides.source, &sides.target, reach_rows, how);
         let fates = fates(&sides, &pairs, rule);
         let rewrites = |fate: &Fate| matches!(fate, Fate::Updated | Fate::Unchanged | Fate::Deleted);
         let rewritten = (0..reach_files)
@@ -315,22 +316,16 @@ impl LocalClassified {
         let keys = if sides.roles.key.is_empty() {
             KeyFacts::default()
         } else {
-            let null_safe = elsewhere::null_safe(self.rule.pairing);
-            let (source_duplicates, repeated) = duplicates(source, source.len(), null_safe, EXAMPLES);
-            let (target_duplicates, _) = duplicates(&sides.target, self.reach_rows, null_safe, 0);
-            evidence.duplicate_examples = self.key_texts(&repeated).await?;
+            let pairs = &self.pairs;
+            evidence.duplicate_examples = self.key_texts(&pairs.repeated).await?;
             KeyFacts {
-                duplicates: crate::plan::SidePair { source: source_duplicates, target: target_duplicates },
-                nulls: crate::plan::SidePair {
-                    source: nulls(source, source.len()),
-                    target: nulls(&sides.target, self.reach_rows),
-                },
+                duplicates: SidePair { source: pairs.source_duplicates, target: pairs.target_duplicates },
+                nulls: SidePair { source: nulls(source, source.len()), target: nulls(&sides.target, self.reach_rows) },
                 elsewhere,
-                existing: self.existing(),
+                existing: pairs.existing,
                 examples: evidence.duplicate_examples.clone(),
             }
         };
-        let ambiguous: Vec<usize> = self.pairs.ambiguous.iter().map(|(_, s)| *s as usize).collect();
         let in_slice_rows = match (blind, whole) {
             (true, _) => partitions.iter().map(|p| p.effects.before).sum(),
             (_, true) => self.reach_rows as u64,
@@ -350,7 +345,7 @@ impl LocalClassified {
             keys,
             evidence,
             ambiguous: self.pairs.ambiguous_total,
-            ambiguous_examples: self.key_texts(&ambiguous).await?,
+            ambiguous_examples: self.key_texts(&self.pairs.ambiguous).await?,
             not_null: not_null.map(|(f, n)| (f.name.clone(), *n)).collect(),
             removed: self.rewritten.iter().map(|i| sides.files[*i].clone()).collect(),
             rows_rewritten_unchanged: effects.iter().map(|e| e.unchanged + e.copied).sum(),
@@ -422,16 +417,6 @@ impl LocalClassified {
         Ok(rows)
     }
 
-    /// Source rows whose key the rule finds in the reachable table.
-    fn existing(&self) -> u64 {
-        let (source, target) = (&self.sides.source, &self.sides.target);
-        let null_safe = elsewhere::null_safe(self.rule.pairing);
-        let usable = |side: &Side, row: usize| null_safe || !side.null_key[row];
-        let mut keys: HashIndex<()> = HashIndex::default();
-        keys.extend((0..self.reach_rows).filter(|t| usable(target, *t)).map(|t| (target.key[t], ())));
-        (0..source.len()).filter(|s| usable(source, *s) && keys.contains_key(&source.key[*s])).count() as u64
-    }
-
     fn groups(&self) -> Vec<GroupFacts> {
         let sides = &self.sides;
         let mut facts = Vec::new();
@@ -456,11 +441,11 @@ impl LocalClassified {
     }
 
     /// The keys of some source rows, for people.
-    async fn key_texts(&self, rows: &[usize]) -> Result<Vec<String>> {
+    async fn key_texts(&self, rows: &[u32]) -> Result<Vec<String>> {
         let sides = &self.sides;
         let mut texts = Vec::new();
         for row in rows.iter().take(EXAMPLES) {
-            let (file, position) = sides.source.place(*row);
+            let (file, position) = sides.source.place(*row as usize);
             let batches = sides.fetch.source(file, &sides.roles.key, Some(&[position])).await?;
             for (_, values) in collect_rows(batches).await? {
                 let parts: Vec<String> =

@@ -127,6 +127,7 @@ fn pop(app: &mut App) {
         let committed = apply.load.value.as_ref().is_some_and(|r| r.version_after.is_some());
         app.screens.pop();
         if committed {
+            app.lake_is_stale = true;
             // The plan on the screens below is used up; the table has moved on.
             while app.screens.len() > 1 && matches!(app.top(), Screen::Compare(_) | Screen::Form(_) | Screen::Apply(_))
             {
@@ -137,12 +138,18 @@ fn pop(app: &mut App) {
         return;
     }
     app.screens.pop();
+    if app.lake_is_stale && matches!(app.top(), Screen::Lake(_)) {
+        refresh_below(app);
+    }
 }
 
 fn refresh_below(app: &mut App) {
     match app.top() {
         Screen::Table(_) => table::act(app, Id::ViewLatest),
-        Screen::Lake(_) => lake::act(app, Id::Refresh),
+        Screen::Lake(_) => {
+            app.lake_is_stale = false;
+            lake::act(app, Id::Refresh);
+        }
         Screen::Form(_) | Screen::Compare(_) | Screen::Apply(_) => {}
     }
 }
