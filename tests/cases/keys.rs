@@ -121,3 +121,18 @@ fn duplicates_within_a_key_are_paired_as_a_multiset() {
     assert_eq!((plan.keys.duplicates.source, plan.keys.duplicates.target), (2, 3));
     assert_eq!(rows_of(&table.path), [row("a"), row("c"), row("z")]);
 }
+
+/// Whatever stands for NULL inside the program, no text may be taken for it.
+#[test]
+fn no_text_is_taken_for_null() {
+    let texts = ["\0NULL", "NULL", "\0", "", "∅", "__HIVE_DEFAULT_PARTITION__"];
+    for text in texts {
+        let bench = Bench::default();
+        let table = bench.table(keyed(Kind::Integer), &[vec![i(1), Value::Null]]);
+        let source = bench.source("s", &keyed(Kind::Integer).columns, &[vec![i(1), s(text)]]);
+        for strategy in [MERGE, Strategy::Overwrite] {
+            let plan = bench.plan(&table.path, &source, &["id"], strategy);
+            assert_eq!((plan.rows.updated, plan.rows.unchanged), (Some(1), 0), "{text:?}");
+        }
+    }
+}

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use partwise::error::ErrorKind;
-use partwise::ops::Strategy;
-use partwise::plan::{Plan, Verdict, arithmetic};
+use partwise::ops::{Prepared, Strategy};
+use partwise::plan::{Effect, Plan, Verdict, arithmetic};
 use partwise::table::Value;
 
 use super::generate::Case;
 use crate::model::{Counts, Input, Operation, Outcome};
 use crate::support::kinds::parse_partition;
 use crate::support::road::override_all;
-use crate::support::{Bench, Fixture, Row, exact, replay, rows_of, sorted};
+use crate::support::{Bench, Fixture, Row, block_on, exact, replay, rows_of, sorted};
 
 /// What is wrong, if anything is.
 pub fn check(case: &Case, operation: Operation) -> Result<(), String> {
@@ -38,14 +38,15 @@ pub fn check(case: &Case, operation: Operation) -> Result<(), String> {
     };
     let names: Vec<&str> = case.key.iter().map(String::as_str).collect();
     let prepared = bench.prepare(&table.path, &source, &names, strategy);
-    let plan = prepared.map_err(|e| format!("prepare: {} {}", e.kind, e.full_message()))?.plan;
+    let prepared = prepared.map_err(|e| format!("prepare: {} {}", e.kind, e.full_message()))?;
+    let plan = &prepared.plan;
     equal("rows after planning", &exact(&rows_of(&table.path)), &exact(&target))?;
 
     if model.refused {
         let kinds: Vec<ErrorKind> = plan.refusals.iter().map(|r| r.kind).collect();
         equal("refusals", &kinds, &vec![ErrorKind::DuplicateSourceKeys])?;
         equal("verdict", &plan.verdict, &Verdict::Blocked)?;
-        if bench.apply_with(&plan, &override_all(&plan)).is_ok() {
+        if bench.apply_with(plan, &override_all(plan)).is_ok() {
             return Err("a refused plan was applied".into());
         }
         return equal("rows after a refusal", &exact(&rows_of(&table.path)), &exact(&target));
@@ -53,11 +54,52 @@ pub fn check(case: &Case, operation: Operation) -> Result<(), String> {
     if let Some(refusal) = plan.refusals.first() {
         return Err(format!("refused: {} {}", refusal.kind, refusal.message));
     }
-    equal("arithmetic", &arithmetic::violations(&plan), &Vec::new())?;
-    totals(case, &plan, &model, target.len() as u64)?;
-    keys(case, &plan, &model)?;
-    partitions(case, &plan, &model)?;
-    carry_out(&bench, &table, &plan, &model, &target)
+    equal("arithmetic", &arithmetic::violations(plan), &Vec::new())?;
+    totals(case, plan, &model, target.len() as u64)?;
+    keys(case, plan, &model)?;
+    partitions(case, plan, &model)?;
+    pages(case, &prepared, &target)?;
+    carry_out(&bench, &table, plan, &model, &target)
+}
+
+/// The rows behind the numbers: as many as the plan says, and rows that are
+/// in the table and in the source.
+fn pages(case: &Case, prepared: &Prepared, target: &[Row]) -> Result<(), String> {
+    let rows = prepared.rows.as_ref().ok_or("a plan without rows to look at")?;
+    // The text of a nested value is for people; its form is not compared.
+    let plain = |row: &Row| -> Row { row.iter().filter(|v| !matches!(v, Value::Nested(_))).cloned().collect() };
+    let [old_rows, new_rows] = [target, &case.source[..]].map(|rows| rows.iter().map(plain).collect::<Vec<_>>());
+    let r = &prepared.plan.rows;
+    for effect in Effect::ALL {
+        let count = match effect {
+            Effect::Inserted => r.inserted,
+            Effect::Updated => r.updated.unwrap_or(0),
+            Effect::Unchanged => r.unchanged,
+            Effect::Deleted => r.deleted,
+            Effect::Zombies => r.zombies,
+        };
+        let mut seen = 0;
+        while seen < count {
+            let page = block_on(rows.page(effect, seen, 25)).map_err(|e| format!("page: {}", e.full_message()))?;
+            equal("a page's total", &page.total, &count)?;
+            equal("a page's rows", &(page.rows.len() as u64), &(count - seen).min(25))?;
+            for row in &page.rows {
+                let sides = match effect {
+                    Effect::Inserted => (false, true),
+                    Effect::Deleted | Effect::Zombies => (true, false),
+                    Effect::Updated | Effect::Unchanged => (true, true),
+                };
+                equal(effect.name(), &(row.old.is_some(), row.new.is_some()), &sides)?;
+                equal("cells changed", &!row.changed.is_empty(), &(effect == Effect::Updated))?;
+                let known = |side: &Option<Row>, all: &[Row]| side.as_ref().is_none_or(|r| all.contains(&plain(r)));
+                equal("rows that exist", &(known(&row.old, &old_rows), known(&row.new, &new_rows)), &(true, true))?;
+            }
+            seen += page.rows.len() as u64;
+        }
+        let past = block_on(rows.page(effect, count, 25)).map_err(|e| format!("page: {}", e.full_message()))?;
+        equal("rows past the end", &past.rows.len(), &0)?;
+    }
+    Ok(())
 }
 
 fn carry_out(bench: &Bench, table: &Fixture, plan: &Plan, model: &Outcome, target: &[Row]) -> Result<(), String> {
