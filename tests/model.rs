@@ -238,7 +238,7 @@ impl Input<'_> {
         if self.key.is_empty() {
             return;
         }
-        let everywhere = matches!(self.operation, Operation::Merge { .. });
+        let everywhere = matches!(self.operation, Operation::Merge { .. } | Operation::Append);
         let reachable = |row: &&Row| everywhere || out.slice.contains(&self.tuple(row));
         let reach: Vec<&Row> = self.target.iter().filter(reachable).collect();
         out.nulls.1 = reach.iter().filter(|row| self.null_key(row)).count() as u64;

@@ -138,6 +138,20 @@ pub struct RowSpec {
     /// Columns that are summed.
     #[serde(default)]
     pub measures: Vec<String>,
-    /// Seeds every hash of the plan, so that no data can be made to collide.
+    /// Seeds every hash of the plan, so that no data can be made to collide. A
+    /// text in JSON: it is beyond 2^53.
+    #[serde(with = "as_text")]
     pub hash_seed: u64,
+}
+
+mod as_text {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(number)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
 }

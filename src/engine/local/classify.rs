@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
-use super::elsewhere::{self, Elsewhere};
+use super::elsewhere::{self, Elsewhere, KeySet};
 use super::fetch::{Fetch, collect_rows};
 use super::hash::mix;
 use super::pair::{Comparison, NONE, Pairs, pair};
@@ -264,6 +264,8 @@ impl LocalClassified {
             groups: self.groups(),
             ..Evidence::default()
         };
+        let appends = self.rule.pairing == Pairing::Never;
+        let known = found.as_ref().filter(|_| appends).map_or(0, |f| self.known(f));
         let elsewhere = found.map(|f| {
             evidence.elsewhere_examples = f.examples;
             f.rows
@@ -277,7 +279,7 @@ impl LocalClassified {
                 duplicates: SidePair { source: pairs.source_duplicates, target: pairs.target_duplicates },
                 nulls: SidePair { source: nulls(source, source.len()), target: nulls(&sides.target, self.reach_rows) },
                 elsewhere,
-                existing: pairs.existing,
+                existing: if appends { known } else { pairs.existing },
                 examples: evidence.duplicate_examples.clone(),
             }
         };
@@ -370,6 +372,15 @@ impl LocalClassified {
             };
         }
         Ok(rows)
+    }
+
+    /// Source rows whose key is anywhere in the table; `found` tells of the
+    /// partitions outside the slice.
+    fn known(&self, found: &Elsewhere) -> u64 {
+        let sides = &self.sides;
+        let inside: KeySet = sides.target.key[..self.reach_rows].iter().copied().collect();
+        let keys = sides.source.key.iter();
+        keys.filter(|key| inside.contains(key) || found.keys.contains(key)).count() as u64
     }
 
     fn groups(&self) -> Vec<GroupFacts> {

@@ -15,7 +15,7 @@ use crate::plan::Pairing;
 use crate::progress::Progress;
 use crate::table::{DataFile, PartitionTuple, Value};
 
-type KeySet = HashSet<u128, std::hash::BuildHasherDefault<Identity>>;
+pub type KeySet = HashSet<u128, std::hash::BuildHasherDefault<Identity>>;
 
 /// What the search found.
 #[derive(Debug, Clone, Default)]
@@ -23,6 +23,8 @@ pub struct Elsewhere {
     /// Source rows whose key lives outside the slice.
     pub rows: u64,
     pub examples: Vec<String>,
+    /// Hashes of the keys that were found.
+    pub keys: KeySet,
     /// Files outside the slice with a key of the source, by their index.
     pub files: BTreeSet<usize>,
 }
@@ -113,7 +115,6 @@ struct Running<'a> {
     reachable: HashSet<Vec<Value>>,
     /// key → source rows that have it
     wanted: HashIndex<u64>,
-    seen: KeySet,
     found: Elsewhere,
 }
 
@@ -124,7 +125,6 @@ impl<'a> Running<'a> {
             idle: search.is_empty(roles),
             reachable: slice.iter().map(|tuple| search.bound_values(tuple)).collect(),
             wanted: HashIndex::default(),
-            seen: KeySet::default(),
             found: Elsewhere::default(),
         }
     }
@@ -147,7 +147,7 @@ impl<'a> Running<'a> {
         for (row, hash) in hashes.into_iter().enumerate() {
             let Some(rows) = self.wanted.get(&hash).filter(|_| self.search.null_safe || !nulls[row]) else { continue };
             self.found.files.insert(index);
-            if self.seen.insert(hash) {
+            if self.found.keys.insert(hash) {
                 self.found.rows += rows;
                 if self.found.examples.len() < EXAMPLES {
                     let text = |column: &usize| {
