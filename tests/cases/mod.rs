@@ -2,6 +2,7 @@
 //! The numbers are those of the list of cases.
 
 mod append;
+mod browse;
 mod journal;
 mod keys;
 mod log;
