@@ -4,7 +4,7 @@
 use super::evidence::AppliedBefore;
 use super::{Evidence, Finding, Gate, Severity, Thresholds};
 use crate::plan::kinds::Class;
-use crate::plan::{GateStatus, Plan, Spec};
+use crate::plan::{GateStatus, Plan};
 
 pub struct AlreadyApplied;
 
@@ -25,13 +25,7 @@ impl Gate for AlreadyApplied {
     }
 
     fn judge(&self, plan: &Plan, evidence: &Evidence, _: &Thresholds) -> Option<Finding> {
-        // A MERGE repeats itself harmlessly, unless NULL keys are inserted anew.
-        let repeats = match &plan.spec {
-            Spec::Append(_) => true,
-            Spec::Merge(merge) => plan.keys.nulls.source > 0 && !merge.null_safe_keys,
-            _ => false,
-        };
-        if !repeats {
+        if !plan.repeats() {
             return None;
         }
         let threshold = "not before";

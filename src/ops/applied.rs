@@ -9,7 +9,6 @@ use crate::error::{ErrorKind, Result};
 use crate::gate::evidence::AppliedBefore;
 use crate::lake::log::snapshot::read_commit;
 use crate::plan::Plan;
-use crate::plan::kinds::Class;
 
 /// Looks for a commit by which the plan's operation already brought the plan's
 /// source and that was not taken back since. Only asked for operations that a
@@ -18,10 +17,7 @@ use crate::plan::kinds::Class;
 /// # Errors
 /// `BadCommit`, `Storage`.
 pub async fn before(table: &OpenTable, plan: &Plan) -> Result<AppliedBefore> {
-    let (Some(source), Class::Append | Class::Merge | Class::MergeDelete) = (&plan.source, plan.spec.kind().class())
-    else {
-        return Ok(AppliedBefore::No);
-    };
+    let Some(source) = plan.source.as_ref().filter(|_| plan.repeats()) else { return Ok(AppliedBefore::No) };
     let snapshot = table.snapshot();
     let versions: Vec<u64> = snapshot.listing().commits.range(..=snapshot.version()).rev().map(|(v, _)| *v).collect();
     let mut undone: HashSet<String> = HashSet::new();

@@ -137,13 +137,11 @@ pub(super) async fn prepare_all(
             .hint("Give --key A,B, or set key for this table in the config."));
     }
     let matching = match_columns(&table.metadata().schema, source.schema(), &rows.key, &source.folder_columns());
-    let repeats = strategies.iter().any(|s| !matches!(s, Strategy::Overwrite | Strategy::OverwriteAll));
-    let content = if repeats { Some(source.content().await?) } else { None };
     let mut plans: Vec<Plan> = strategies
         .iter()
         .map(|strategy| {
             let mut plan = blank(table, strategy.spec(rows.clone()));
-            plan.source = Some(SourceFacts { content: content.clone(), ..source.facts() });
+            plan.source = Some(source.facts());
             plan.findings = matching.findings.clone();
             plan.refusals = matching.refusals.clone();
             plan.refusals.extend(table_refusals(table, &plan.spec));
@@ -161,6 +159,9 @@ pub(super) async fn prepare_all(
     let mut prepared = Vec::new();
     for (mut plan, classified) in plans.drain(..).zip(classified) {
         fill(&mut plan, classified.summary());
+        if plan.repeats() {
+            plan.source = Some(SourceFacts { content: Some(source.content().await?), ..source.facts() });
+        }
         let evidence =
             Evidence { applied_before: applied::before(table, &plan).await?, ..classified.summary().evidence.clone() };
         plan.gates = gate::judge(&plan, &evidence, &table.settings.thresholds);

@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::lake::Snapshot;
 use crate::lake::log::action::{FileParser, Line};
 use crate::lake::log::snapshot::read_commit;
-use crate::plan::{Change, Pairing, Plan, Reach, Spec};
+use crate::plan::{Change, Pairing, Plan, Reach};
 use crate::table::file::FileId;
 use crate::table::schema::PrimitiveType;
 use crate::table::{Metadata, PartitionTuple};
@@ -152,15 +152,9 @@ impl Footprint {
     }
 }
 
-/// What a second commit of would add rows again: an append, or a MERGE whose
-/// NULL keys match nothing.
+/// Operation and source of a plan that must not be carried out twice.
 fn once(plan: &Plan) -> Option<(String, String)> {
-    let repeats = match &plan.spec {
-        Spec::Append(_) => true,
-        Spec::Merge(merge) => plan.keys.nulls.source > 0 && !merge.null_safe_keys,
-        _ => false,
-    };
-    let source = plan.source.as_ref().filter(|_| repeats)?;
+    let source = plan.source.as_ref().filter(|_| plan.repeats())?;
     Some((plan.operation.clone(), source.content.clone().unwrap_or_else(|| source.fingerprint.clone())))
 }
 

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::RowTotals;
 use super::algebra::{Change, Pairing, Reach, RowRule, TargetOnly};
 use super::kinds::{Class, Io, Kind, RowSpec};
 use super::overwrite::partition_by;
+use super::{KeyFacts, RowTotals};
 use crate::table::features::WriteKind;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +33,10 @@ impl Kind for Append {
 
     fn rows(&self) -> Option<&RowSpec> {
         Some(&self.rows)
+    }
+
+    fn repeats(&self, _: &KeyFacts) -> bool {
+        true
     }
 
     fn commit_words(&self, partition_columns: &[String]) -> (&'static str, Vec<(String, String)>) {

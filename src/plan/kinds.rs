@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::algebra::Change;
-use super::{RowTotals, append, merge, overwrite, restore, undo};
+use super::{KeyFacts, RowTotals, append, merge, overwrite, restore, undo};
 use crate::table::features::WriteKind;
 
 /// What a kind of plan says about itself. Everything else goes by the
@@ -32,6 +32,11 @@ pub trait Kind {
     /// The older version whose files come back, and whether its metaData does too.
     fn brings_back(&self) -> Option<(u64, bool)> {
         None
+    }
+
+    /// Whether a second run with the same source would change the table again.
+    fn repeats(&self, _keys: &KeyFacts) -> bool {
+        false
     }
 
     /// The operation that it takes back.

@@ -3,9 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::RowTotals;
 use super::algebra::{Change, Pairing, Reach, RowRule, TargetOnly};
 use super::kinds::{Class, Io, Kind, RowSpec};
+use super::{KeyFacts, RowTotals};
 use crate::table::features::WriteKind;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +56,11 @@ impl Kind for Merge {
 
     fn rows(&self) -> Option<&RowSpec> {
         Some(&self.rows)
+    }
+
+    /// NULL keys match nothing, so their rows are inserted on every run.
+    fn repeats(&self, keys: &KeyFacts) -> bool {
+        keys.nulls.source > 0 && !self.null_safe_keys
     }
 
     fn commit_words(&self, _: &[String]) -> (&'static str, Vec<(String, String)>) {

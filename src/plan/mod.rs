@@ -301,6 +301,11 @@ impl Plan {
         r.inserted + updated + r.deleted > 0 || exchanges || !self.metadata_changes.is_empty()
     }
 
+    /// Whether a second run with the same source would change the table again.
+    pub fn repeats(&self) -> bool {
+        self.spec.kind().repeats(&self.keys)
+    }
+
     /// Recomputes the verdict from refusals, gates and effects.
     pub fn settle(&mut self) {
         self.verdict = if !self.refusals.is_empty() || !self.blocking().is_empty() {
