@@ -2,8 +2,10 @@
 
 use super::plural;
 use crate::ops::ApplyReport;
+use crate::plan::Plan;
+use crate::table::number::grouped;
 
-pub fn render(report: &ApplyReport) -> String {
+pub fn render(report: &ApplyReport, plan: &Plan) -> String {
     let Some(version) = report.version_after else {
         return format!("nothing to do: no commit was made, the table stays at version {}\n", report.version_before);
     };
@@ -11,6 +13,10 @@ pub fn render(report: &ApplyReport) -> String {
     if !report.rebased_over.is_empty() {
         let versions: Vec<String> = report.rebased_over.iter().map(u64::to_string).collect();
         out += &format!("rebased over {}\n", versions.join(", "));
+    }
+    if let Some(slice) = &plan.slice {
+        let (before, after) = (grouped(plan.rows.slice_before), grouped(plan.rows.slice_after));
+        out += &format!("{slice}: {before} → {after} rows\n");
     }
     out += &format!(
         "{} written, {} added, {} removed\n",

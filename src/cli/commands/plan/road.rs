@@ -116,7 +116,8 @@ pub async fn finish(session: &Session, plan: &Plan, args: &ApplyArgs) -> Result<
     let report = apply(&session.context, plan, &options, &session.progress).await?;
     let unverified = report.version_after.is_some() && !report.verified;
     let code = if unverified { Error::new(ErrorKind::VerifyFailed, "").exit_code() } else { 0 };
-    let answer = if session.json { Answer::json(&report)? } else { Answer::text(output::report::render(&report)) };
+    let answer =
+        if session.json { Answer::json(&report)? } else { Answer::text(output::report::render(&report, plan)) };
     Ok(answer.with_code(code))
 }
 
