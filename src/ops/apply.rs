@@ -76,7 +76,9 @@ pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progr
     let journal = Journal::new(&context.state_dir);
     let mut entry = begin(context, &plan, options);
     journal.write(&entry)?;
-    let outcome = carry_out(&plan, options, &newest, &pinned, id, &journal, &mut entry, progress).await;
+    let run =
+        Run { plan: &plan, strict: options.strict, id, newest: &newest, pinned: &pinned, journal: &journal, progress };
+    let outcome = carry_out(&run, &mut entry).await;
     entry.finished_at = Some(now());
     match &outcome {
         Ok(report) => {
@@ -125,23 +127,25 @@ async fn still_no_op(plan: &Plan, newest: &OpenTable, pinned: &OpenTable) -> Res
     Footprint::of(plan, pinned.metadata(), HashSet::new())?.check(newest.snapshot()).await.map(drop)
 }
 
-#[allow(clippy::too_many_arguments)]
-async fn carry_out(
-    plan: &Plan,
-    options: &ApplyOptions,
-    newest: &OpenTable,
-    pinned: &OpenTable,
+/// What one apply goes by.
+struct Run<'a> {
+    plan: &'a Plan,
+    strict: bool,
     id: Uuid,
-    journal: &Journal,
-    entry: &mut Entry,
-    progress: &Progress,
-) -> Result<ApplyReport> {
+    /// The table as it was when the run began, and at the plan's version.
+    newest: &'a OpenTable,
+    pinned: &'a OpenTable,
+    journal: &'a Journal,
+    progress: &'a Progress,
+}
+
+async fn carry_out(run: &Run<'_>, entry: &mut Entry) -> Result<ApplyReport> {
+    let Run { plan, newest, pinned, progress, .. } = *run;
     let work = match plan.spec.lower() {
-        Change::Rows(_) => stage_rows(plan, pinned, newest, options.strict, id, progress).await?,
+        Change::Rows(_) => stage_rows(run).await?,
         Change::Files(_) => exchange_files(plan, pinned).await?,
     };
-    let committed = commit_work(plan, options, newest.snapshot(), pinned, &work, id, journal, entry, progress).await;
-    let (after, rebased_over) = match committed {
+    let (after, rebased_over) = match commit_work(run, &work, entry).await {
         Ok(done) => done,
         Err(error) => {
             // Files of a commit whose outcome is unknown may be live.
@@ -174,14 +178,8 @@ async fn carry_out(
 
 /// Repeats the classification at the pinned version, stages, and holds both to
 /// the plan's numbers.
-async fn stage_rows(
-    plan: &Plan,
-    pinned: &OpenTable,
-    newest: &OpenTable,
-    strict: bool,
-    id: Uuid,
-    progress: &Progress,
-) -> Result<Work> {
+async fn stage_rows(run: &Run<'_>) -> Result<Work> {
+    let Run { plan, strict, id, newest, pinned, progress, .. } = *run;
     let rows = plan.spec.rows().ok_or_else(|| Error::new(ErrorKind::BadPlan, "the plan has no source"))?;
     let source = Source::open(&rows.source).await?;
     source.expect_fingerprint(plan.source.as_ref().map_or("", |s| s.fingerprint.as_str()))?;
@@ -255,27 +253,17 @@ async fn exchange_files(plan: &Plan, pinned: &OpenTable) -> Result<Work> {
 
 /// One commit, compare-and-swap. Where another writer was faster, what it did
 /// is read before the next version is tried.
-#[allow(clippy::too_many_arguments)]
-async fn commit_work(
-    plan: &Plan,
-    options: &ApplyOptions,
-    start: &Snapshot,
-    pinned: &OpenTable,
-    work: &Work,
-    id: Uuid,
-    journal: &Journal,
-    entry: &mut Entry,
-    progress: &Progress,
-) -> Result<(Snapshot, Vec<u64>)> {
+async fn commit_work(run: &Run<'_>, work: &Work, entry: &mut Entry) -> Result<(Snapshot, Vec<u64>)> {
     /// Lost races before giving up: far more than a table sees in a minute.
     const TRIES: u32 = 100;
+    let Run { plan, strict, id, pinned, journal, progress, .. } = *run;
     let removes: HashSet<_> = work.removed.iter().map(DataFile::id).collect();
     let footprint = Footprint::of(plan, pinned.metadata(), removes)?;
-    let mut newest = start.refresh().await?;
+    let mut newest = run.newest.snapshot().refresh().await?;
     for _ in 0..TRIES {
         check_not_committed(&newest, id, plan).await?;
         let passed = footprint.check(&newest).await?;
-        check_strict(plan, options.strict, &passed)?;
+        check_strict(plan, strict, &passed)?;
         // The last moment at which a cancel is a cancel.
         progress.check()?;
         progress.enter(Phase::Committing, 1, 0);

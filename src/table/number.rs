@@ -57,17 +57,6 @@ impl Sum {
             Sum::Float { sum, compensation } => sum + compensation,
         }
     }
-
-    /// Equal, within the rounding that a different order of the rows allows.
-    pub fn agrees_with(self, other: Sum) -> bool {
-        match (self, other) {
-            (Sum::Exact { unscaled: a, .. }, Sum::Exact { unscaled: b, .. }) => a == b,
-            _ => {
-                let (a, b) = (self.as_f64(), other.as_f64());
-                a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(1.0)
-            }
-        }
-    }
 }
 
 impl fmt::Display for Sum {

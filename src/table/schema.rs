@@ -166,10 +166,6 @@ impl DataType {
         )
     }
 
-    pub fn is_float(&self) -> bool {
-        matches!(self, DataType::Primitive(PrimitiveType::Double | PrimitiveType::Float))
-    }
-
     /// Whether this type or a type inside it satisfies `test`.
     pub fn contains(&self, test: &impl Fn(&DataType) -> bool) -> bool {
         test(self)

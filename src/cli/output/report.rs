@@ -28,9 +28,9 @@ pub fn render(report: &ApplyReport, plan: &Plan) -> String {
         out += "verified: the new data reads back as planned\n";
     } else {
         out += "NOT verified: reading the new data back found differences\n";
-        for mismatch in &report.mismatches {
-            out += &format!("  {mismatch}\n");
-        }
+    }
+    for mismatch in &report.mismatches {
+        out += &format!("  {mismatch}\n");
     }
     if let Some(undo) = &report.undo {
         let until = report.undo_until.as_ref().map(|t| format!(" (until {t})")).unwrap_or_default();

@@ -59,14 +59,6 @@ impl TableLayout {
         Self::with_mapping(metadata.schema.clone(), metadata.partition_columns.clone(), mapping)
     }
 
-    /// The same columns under another partitioning.
-    ///
-    /// # Errors
-    /// `BadPartitionColumn` where the schema lacks a partition column.
-    pub fn partitioned_by(&self, partition_columns: Vec<String>) -> Result<TableLayout> {
-        Self::with_mapping(self.schema.clone(), partition_columns, self.mapping)
-    }
-
     fn with_mapping(schema: Schema, partition_columns: Vec<String>, mapping: Mapping) -> Result<TableLayout> {
         let partition_indexes = partition_columns
             .iter()

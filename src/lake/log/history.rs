@@ -3,7 +3,6 @@
 use std::collections::{BTreeSet, HashMap};
 
 use futures::{StreamExt, TryStreamExt, stream};
-use serde_json::{Map, Value as Json};
 
 use super::action::{FileParser, Line, parse_metadata};
 use super::segment::LogListing;
@@ -212,9 +211,4 @@ async fn mark_restorable(
         commits[*index].restorable = Some(if missing == 0 { Restorable::Yes } else { Restorable::FilesGone(missing) });
     }
     Ok(())
-}
-
-/// The partwise object of a commit's `commitInfo`.
-pub fn own_info(info: &Map<String, Json>) -> Option<&Map<String, Json>> {
-    info.get("partwise")?.as_object()
 }

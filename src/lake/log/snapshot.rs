@@ -215,14 +215,6 @@ impl Snapshot {
         .await?;
         Ok(all)
     }
-
-    /// The actions of one commit of this table.
-    ///
-    /// # Errors
-    /// `BadCommit`, `Storage`, `MissingFiles`.
-    pub async fn commit_lines(&self, version: u64) -> Result<Vec<Line>> {
-        read_commit(&self.0.store, version).await
-    }
 }
 
 /// # Errors

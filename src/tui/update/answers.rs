@@ -254,7 +254,9 @@ fn in_apply(screen: &mut ApplyScreen, core: &mut Core, answer: Answer) {
         Answer::Applied(report) => {
             screen.took = started.map(|s| core.clock.running.saturating_sub(s));
             match report.version_after {
-                Some(version) if report.verified => core.say(format!("✔ v{version} committed and verified")),
+                Some(version) if report.mismatches.is_empty() => {
+                    core.say(format!("✔ v{version} committed and verified"))
+                }
                 Some(_) => core.fail(Failure {
                     kind: ErrorKind::VerifyFailed,
                     message: report.mismatches.join("; "),

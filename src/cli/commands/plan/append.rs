@@ -1,11 +1,11 @@
 //! `partwise plan append`
 
-use super::road::{PlanArgs, carry_on};
+use super::road::{PlanArgs, from_source};
 use crate::cli::Session;
 use crate::cli::args::SourceArgs;
 use crate::cli::output::Answer;
 use crate::error::Result;
-use crate::ops::{At, OpenTable, Strategy, prepare};
+use crate::ops::Strategy;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -19,9 +19,5 @@ pub struct Args {
 }
 
 pub async fn run(args: Args, session: &Session) -> Result<Answer> {
-    args.plan.check(session)?;
-    let table = OpenTable::open(&session.context, &args.table, At::Latest).await?;
-    let request = args.source.request();
-    let prepared = prepare(&session.context, &table, &request, Strategy::Append, &session.progress).await?;
-    carry_on(session, prepared, &args.plan).await
+    from_source(session, &args.table, &args.source, Strategy::Append, &args.plan).await
 }

@@ -1,11 +1,11 @@
 //! `partwise plan merge`
 
-use super::road::{PlanArgs, carry_on};
+use super::road::{PlanArgs, from_source};
 use crate::cli::Session;
 use crate::cli::args::SourceArgs;
 use crate::cli::output::Answer;
 use crate::error::Result;
-use crate::ops::{At, OpenTable, Strategy, prepare};
+use crate::ops::Strategy;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -25,9 +25,6 @@ pub struct Args {
 }
 
 pub async fn run(args: Args, session: &Session) -> Result<Answer> {
-    args.plan.check(session)?;
-    let table = OpenTable::open(&session.context, &args.table, At::Latest).await?;
     let strategy = Strategy::Merge { null_safe_keys: args.null_safe_keys, delete_missing: args.delete_missing };
-    let prepared = prepare(&session.context, &table, &args.source.request(), strategy, &session.progress).await?;
-    carry_on(session, prepared, &args.plan).await
+    from_source(session, &args.table, &args.source, strategy, &args.plan).await
 }

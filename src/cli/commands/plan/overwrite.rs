@@ -2,12 +2,12 @@
 
 use clap::ValueEnum;
 
-use super::road::{PlanArgs, carry_on};
+use super::road::{PlanArgs, from_source};
 use crate::cli::Session;
 use crate::cli::args::SourceArgs;
 use crate::cli::output::Answer;
 use crate::error::Result;
-use crate::ops::{At, OpenTable, Strategy, prepare};
+use crate::ops::Strategy;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Mode {
@@ -41,9 +41,5 @@ pub struct Args {
 }
 
 pub async fn run(args: Args, session: &Session) -> Result<Answer> {
-    args.plan.check(session)?;
-    let table = OpenTable::open(&session.context, &args.table, At::Latest).await?;
-    let request = args.source.request();
-    let prepared = prepare(&session.context, &table, &request, args.mode.strategy(), &session.progress).await?;
-    carry_on(session, prepared, &args.plan).await
+    from_source(session, &args.table, &args.source, args.mode.strategy(), &args.plan).await
 }

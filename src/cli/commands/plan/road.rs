@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value as Json, json};
 
 use crate::cli::Session;
+use crate::cli::args::SourceArgs;
 use crate::cli::confirm::confirm;
 use crate::cli::narrate::write;
 use crate::cli::output::{self, Answer};
 use crate::error::{Context, Error, ErrorKind, Result};
 use crate::gate;
 use crate::ops::prepare::DiffPage;
-use crate::ops::{ApplyOptions, Prepared, apply};
+use crate::ops::{ApplyOptions, At, OpenTable, Prepared, Strategy, apply, prepare};
 use crate::plan::{Effect, GateStatus, Plan, Verdict};
 
 /// Flags of everything that may end in a commit.
@@ -74,6 +75,20 @@ fn parse_effect(text: &str) -> std::result::Result<Effect, String> {
         let names: Vec<&str> = Effect::ALL.iter().map(|e| e.name()).collect();
         format!("an effect is one of {}", names.join(", "))
     })
+}
+
+/// Plans one strategy for a delivered source, and goes on with the plan.
+pub async fn from_source(
+    session: &Session,
+    table: &str,
+    source: &SourceArgs,
+    strategy: Strategy,
+    args: &PlanArgs,
+) -> Result<Answer> {
+    args.check(session)?;
+    let table = OpenTable::open(&session.context, table, At::Latest).await?;
+    let prepared = prepare(&session.context, &table, &source.request(), strategy, &session.progress).await?;
+    carry_on(session, prepared, args).await
 }
 
 /// From a fresh plan: print it, or carry it out where `--apply` asks for that.
