@@ -8,6 +8,7 @@ pub mod advice;
 pub mod algebra;
 pub mod append;
 pub mod arithmetic;
+pub mod clauses;
 pub mod effect;
 pub mod kinds;
 pub mod measures;
