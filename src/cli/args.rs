@@ -64,6 +64,11 @@ pub struct SourceArgs {
 
 impl SourceArgs {
     pub fn request(&self) -> SourceRequest {
-        SourceRequest { source: self.source.clone(), key: self.key.clone(), ignore: self.ignore.clone() }
+        SourceRequest {
+            source: self.source.clone(),
+            key: self.key.clone(),
+            ignore: self.ignore.clone(),
+            ..SourceRequest::default()
+        }
     }
 }

@@ -15,6 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::gate::{self, Evidence};
 use crate::plan::append::Append;
 use crate::plan::overwrite::{Mode, Overwrite};
+use crate::plan::view::SourceView;
 use crate::plan::{
     Change, Effect, FileTotals, KeyFacts, Layout, LayoutChange, PLAN_SCHEMA, Plan, PlanPartition, Refusal, RowRule,
     RowTotals, SourceFacts, Spec, Verdict, Written, advice, arithmetic, kinds::RowSpec, merge::Merge,
@@ -33,6 +34,10 @@ pub struct SourceRequest {
     pub key: Vec<String>,
     /// Technical columns; empty: the config's.
     pub ignore: Vec<String>,
+    /// Which partitions were meant to be delivered.
+    pub slice: Option<String>,
+    pub view: SourceView,
+    pub exact_cells: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -202,6 +207,9 @@ fn row_spec(table: &OpenTable, source: &Source, request: &SourceRequest) -> Resu
         measures: measures(table, &key, &ignore)?,
         key,
         ignore,
+        slice: request.slice.clone(),
+        view: request.view.clone(),
+        exact_cells: request.exact_cells,
         hash_seed: seed(),
     })
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::algebra::Change;
+use super::view::SourceView;
 use super::{KeyFacts, RowTotals, append, merge, overwrite, restore, undo};
 use crate::table::features::WriteKind;
 
@@ -132,7 +133,7 @@ impl Spec {
 }
 
 /// What every kind with a row rule needs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RowSpec {
     /// Paths or a table that open the source again.
     pub source: String,
@@ -143,6 +144,16 @@ pub struct RowSpec {
     /// Columns that are summed.
     #[serde(default)]
     pub measures: Vec<String>,
+    /// Which partitions were meant to be delivered: a predicate over the
+    /// partition columns. `None`: those that occur in the source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slice: Option<String>,
+    /// How the source's rows are looked at.
+    #[serde(default, skip_serializing_if = "SourceView::is_plain")]
+    pub view: SourceView,
+    /// Compare every cell, not only its hash.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exact_cells: bool,
     /// Seeds every hash of the plan, so that no data can be made to collide. A
     /// text in JSON: it is beyond 2^53.
     #[serde(with = "as_text")]

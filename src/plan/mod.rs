@@ -16,6 +16,7 @@ pub mod merge;
 pub mod overwrite;
 pub mod restore;
 pub mod undo;
+pub mod view;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};

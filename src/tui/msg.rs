@@ -264,5 +264,5 @@ pub(super) fn apply_options(overrides: Vec<(String, String)>) -> ApplyOptions {
 }
 
 pub(super) fn source_request(source: String, key: Vec<String>, ignore: Vec<String>) -> SourceRequest {
-    SourceRequest { source, key, ignore }
+    SourceRequest { source, key, ignore, ..SourceRequest::default() }
 }

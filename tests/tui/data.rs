@@ -213,9 +213,9 @@ fn rows() -> RowSpec {
     RowSpec {
         source: "staging/2026006.parquet".into(),
         key: vec!["doc_number".into()],
-        ignore: Vec::new(),
         measures: vec!["amount".into()],
         hash_seed: 1,
+        ..RowSpec::default()
     }
 }
 
