@@ -62,6 +62,15 @@ def timed(command, environment):
         return run, out.read().decode(errors="replace"), err.read().decode(errors="replace")
 
 
+def complaint(out, err):
+    """What a process that failed said: partwise's error object, else the last line."""
+    try:
+        error = json.loads(out)["error"]
+        return f"{error['message']} ({error['hint']})" if error.get("hint") else error["message"]
+    except (ValueError, KeyError, TypeError):
+        return (err.strip() or out.strip() or "it said nothing").splitlines()[-1]
+
+
 def measure(engine, directory, arguments, state):
     """One run of one engine. `run["wrong"]` says what is wrong with it, or is None."""
     environment = dict(os.environ)
@@ -82,9 +91,8 @@ def measure(engine, directory, arguments, state):
     run["wrong"] = None
     # A plan with a failed gate is printed too, with exit code 3.
     if run["exit"] not in ((0, 3) if engine == "partwise" else (0,)):
-        said = (err.strip() or out.strip()).splitlines()[-1:]
         how = f"was killed by signal {-run['exit']}" if run["exit"] < 0 else f"ended with {run['exit']}"
-        run["wrong"] = f"{engine} {how}: {''.join(said)}"
+        run["wrong"] = f"{engine} {how}: {complaint(out, err)}"
         return run
     try:
         answer = json.loads(out)
