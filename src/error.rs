@@ -70,6 +70,10 @@ pub enum ErrorKind {
     KeyTypeMismatch,
     /// One target row is matched by several source rows.
     DuplicateSourceKeys,
+    /// A delivered row that the predicate of the write does not choose.
+    RowsOutsidePredicate,
+    /// Rows that must be held at once do not fit into the memory limit.
+    MemoryLimit,
     /// A NULL in a column that the table declares NOT NULL.
     NotNullViolation,
     /// The table moved past the plan.

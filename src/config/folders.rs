@@ -21,6 +21,15 @@ pub fn state_dir() -> PathBuf {
     }
 }
 
+/// Where temporary files go: not the system's own folder for them, which is
+/// often kept in memory.
+pub fn cache_dir() -> PathBuf {
+    match ProjectDirs::from("", "", "partwise") {
+        Some(dirs) => dirs.cache_dir().to_owned(),
+        None => std::env::temp_dir().join("partwise-cache"),
+    }
+}
+
 /// `~/lake` → the home folder's lake.
 pub fn expand_home(text: &str) -> PathBuf {
     match (text.strip_prefix("~/"), BaseDirs::new()) {

@@ -1,11 +1,14 @@
 //! `config.toml`: lakes, thresholds, what is known about each table.
 
+pub mod engine;
 pub mod folders;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+
+pub use engine::EngineConfig;
 
 use crate::error::{Context, Error, ErrorKind, Result};
 use crate::gate::Thresholds;
@@ -22,6 +25,8 @@ pub struct Config {
     pub theme: String,
     /// Names for folders with tables: `lake.table` then opens a table.
     pub lakes: BTreeMap<String, String>,
+    /// Memory and temporary files.
+    pub engine: EngineConfig,
     /// Thresholds for every table.
     pub gates: Thresholds,
     /// What is known about single tables, by name.
@@ -34,6 +39,7 @@ impl Default for Config {
             read_only: false,
             theme: "dark".into(),
             lakes: BTreeMap::new(),
+            engine: EngineConfig::default(),
             gates: Thresholds::default(),
             tables: BTreeMap::new(),
         }
@@ -89,6 +95,7 @@ impl Config {
         if !THEMES.contains(&config.theme.as_str()) {
             return Err(bad(format!("there is no theme \"{}\"; the themes are {}", config.theme, THEMES.join(", "))));
         }
+        config.engine.check().map_err(|e| bad(format!("[engine]: {}", e.message)))?;
         let written: toml::Table = toml::from_str(text).map_err(|e| bad(e.to_string()))?;
         let global = written.get("gates").and_then(toml::Value::as_table).cloned().unwrap_or_default();
         if let Some(said) = config.gates.mistake(&global) {

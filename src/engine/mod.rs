@@ -6,6 +6,8 @@
 
 pub mod local;
 
+pub use local::Spilling;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -15,6 +17,8 @@ use crate::error::Result;
 use crate::gate::Evidence;
 use crate::lake::Snapshot;
 use crate::lake::commit::StagedFile;
+use crate::plan::clauses::KeyPair;
+use crate::plan::view::SourceView;
 use crate::plan::{Effect, Effects, KeyFacts, RowRule};
 use crate::progress::Progress;
 use crate::source::{Matching, Source};
@@ -28,8 +32,14 @@ pub struct RowJob {
     pub source: Source,
     /// Complete: a job is only made where every column was matched.
     pub matching: Matching,
+    pub view: SourceView,
     pub rules: Vec<RowRule>,
-    pub key: Vec<String>,
+    /// Empty: rows are identified by all of their cells.
+    pub key: Vec<KeyPair>,
+    /// Only these of the table's live files; `None`: all.
+    pub files: Option<Vec<DataFile>>,
+    pub exact_cells: bool,
+    pub spilling: Spilling,
     pub ignore: Vec<String>,
     pub measures: Vec<String>,
     /// (column, whether the config names it)
@@ -67,6 +77,11 @@ pub struct Summary {
     /// rows leave.
     pub partitions: Vec<PartitionSummary>,
     pub source_rows: u64,
+    /// Delivered rows that mean nothing, such as before-images.
+    pub excluded: u64,
+    /// Delivered rows for which the predicate of a replace-where is not true.
+    pub outside: u64,
+    pub outside_examples: Vec<String>,
     pub slice_before: u64,
     /// `None` where the log lacks `numRecords` outside the slice.
     pub table_before: Option<u64>,

@@ -30,7 +30,7 @@ impl Gate for NullKeys {
         }
         let nulls = plan.keys.nulls;
         let threshold = "0 rows with NULL in the key";
-        let null_safe = matches!(&plan.spec, Spec::Merge(merge) if merge.null_safe_keys);
+        let null_safe = matches!(&plan.spec, Spec::Merge(merge) if !merge.on.is_strict());
         let effect = match &plan.spec {
             Spec::Merge(_) if null_safe => "they match NULL keys of the table",
             Spec::Merge(_) => {

@@ -9,7 +9,7 @@ use super::browse::{At, OpenTable};
 use super::context::Context;
 use super::entry::{Work, actions};
 use super::overrides::overridden;
-use super::prepare::classify;
+use super::prepare::{classify, matching};
 use super::rebase::Footprint;
 use super::refusals::table_refusals;
 use super::{exchange, verify};
@@ -20,7 +20,7 @@ use crate::lake::Snapshot;
 use crate::lake::commit::{self, Put};
 use crate::plan::{Change, Plan, Verdict};
 use crate::progress::{Phase, Progress};
-use crate::source::{Source, match_columns};
+use crate::source::Source;
 use crate::table::DataFile;
 use crate::table::value::millis_text;
 
@@ -183,7 +183,7 @@ async fn stage_rows(run: &Run<'_>) -> Result<Work> {
     let rows = plan.spec.rows().ok_or_else(|| Error::new(ErrorKind::BadPlan, "the plan has no source"))?;
     let source = Source::open(&rows.source).await?;
     source.expect_fingerprint(plan.source.as_ref().map_or("", |s| s.fingerprint.as_str()))?;
-    let matching = match_columns(&pinned.metadata().schema, source.schema(), &rows.key, &source.folder_columns());
+    let matching = matching(pinned, &source, std::slice::from_ref(&plan.spec))?;
     if let Some(refusal) = matching.refusals.first() {
         return Err(Error::new(refusal.kind, refusal.message.clone()));
     }

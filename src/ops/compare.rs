@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use super::browse::OpenTable;
 use super::context::Context;
-use super::prepare::{Prepared, SourceRequest, Strategy, prepare_all};
+use super::prepare::{Prepared, SourceRequest, prepare_all};
+use super::strategy::Strategy;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::advice::{self, Delivery};
 use crate::progress::Progress;

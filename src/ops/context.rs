@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::config::{Config, TableConfig, folders};
+use crate::config::{Config, EngineConfig, TableConfig, folders};
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate::Thresholds;
 
@@ -21,6 +21,7 @@ pub struct Context {
 pub struct TableSettings {
     pub known: TableConfig,
     pub thresholds: Thresholds,
+    pub engine: EngineConfig,
 }
 
 impl Context {
@@ -69,11 +70,12 @@ impl Context {
     /// # Errors
     /// `BadConfig` for thresholds that do not fit.
     pub fn settings(&self, names: &[&str]) -> Result<TableSettings> {
+        let engine = self.config.engine.clone();
         Ok(match self.config.table(names) {
             Some((section, known)) => {
-                TableSettings { known: known.clone(), thresholds: self.config.thresholds(section)? }
+                TableSettings { known: known.clone(), thresholds: self.config.thresholds(section)?, engine }
             }
-            None => TableSettings { known: TableConfig::default(), thresholds: self.config.gates.clone() },
+            None => TableSettings { known: TableConfig::default(), thresholds: self.config.gates.clone(), engine },
         })
     }
 

@@ -18,6 +18,7 @@ mod rebase;
 pub mod recover;
 mod refusals;
 pub mod restore;
+pub mod strategy;
 pub mod undo;
 mod verify;
 
@@ -26,9 +27,10 @@ pub use browse::{At, OpenTable, RowPage};
 pub use compare::{Comparison, compare};
 pub use context::Context;
 pub use discover::{TableSummary, find_tables};
-pub use prepare::{Prepared, SourceRequest, Strategy, prepare};
+pub use prepare::{Prepared, SourceRequest, prepare};
 pub use recover::recover;
 pub use restore::prepare_restore;
+pub use strategy::{Scd2Columns, Strategy};
 pub use undo::prepare_undo;
 
 /// What was done, when, by whom, and how to take it back.

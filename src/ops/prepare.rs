@@ -8,20 +8,19 @@ use uuid::Uuid;
 use super::applied;
 use super::browse::OpenTable;
 use super::context::Context;
-use super::refusals::table_refusals;
-use crate::engine::local::LocalEngine;
-use crate::engine::{Classified, Engine, PartitionSummary, RowJob, Summary};
+use super::refusals::{key_types, table_refusals};
+use super::strategy::{Strategy, key_pairs, whole_rows};
+use crate::engine::local::{LocalEngine, delivered_schema};
+use crate::engine::{Classified, Engine, PartitionSummary, RowJob, Spilling, Summary};
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate::{self, Evidence};
-use crate::plan::append::Append;
-use crate::plan::overwrite::{Mode, Overwrite};
 use crate::plan::view::SourceView;
 use crate::plan::{
     Change, Effect, FileTotals, KeyFacts, Layout, LayoutChange, PLAN_SCHEMA, Plan, PlanPartition, Refusal, RowRule,
-    RowTotals, SourceFacts, Spec, Verdict, Written, advice, arithmetic, kinds::RowSpec, merge::Merge,
+    RowTotals, SourceFacts, Spec, Verdict, Written, advice, arithmetic, kinds::RowSpec,
 };
 use crate::progress::Progress;
-use crate::source::{Matching, Source, match_columns};
+use crate::source::{Matching, Needs, Source, match_columns};
 use crate::table::Value;
 use crate::table::value::millis_text;
 
@@ -38,19 +37,6 @@ pub struct SourceRequest {
     pub slice: Option<String>,
     pub view: SourceView,
     pub exact_cells: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Strategy {
-    /// Dynamic: the partitions that occur in the source.
-    Overwrite,
-    /// Static: the whole table.
-    OverwriteAll,
-    Append,
-    Merge {
-        null_safe_keys: bool,
-        delete_missing: bool,
-    },
 }
 
 /// A plan and the rows behind its numbers. Cheap to clone.
@@ -124,7 +110,7 @@ pub async fn prepare(
     progress: &Progress,
 ) -> Result<Prepared> {
     let source = Source::open(&request.source).await?;
-    let mut plans = prepare_all(table, &source, request, &[strategy], progress).await?;
+    let mut plans = prepare_all(table, &source, request, std::slice::from_ref(&strategy), progress).await?;
     plans.pop().ok_or_else(|| Error::new(ErrorKind::Internal, "one strategy gave no plan"))
 }
 
@@ -136,16 +122,20 @@ pub(super) async fn prepare_all(
     strategies: &[Strategy],
     progress: &Progress,
 ) -> Result<Vec<Prepared>> {
-    let rows = row_spec(table, source, request)?;
-    if rows.key.is_empty() && strategies.iter().any(|s| matches!(s, Strategy::Merge { .. })) {
+    let own = strategies.iter().find_map(Strategy::own_key);
+    let rows = row_spec(table, source, request, own)?;
+    if rows.key.is_empty() && strategies.iter().any(Strategy::needs_key) {
         return Err(Error::new(ErrorKind::Usage, "a MERGE needs a key: the columns that identify a row")
             .hint("Give --key A,B, or set key for this table in the config."));
     }
-    let matching = match_columns(&table.metadata().schema, source.schema(), &rows.key, &source.folder_columns());
-    let mut plans: Vec<Plan> = strategies
-        .iter()
-        .map(|strategy| {
-            let mut plan = blank(table, strategy.spec(rows.clone()));
+    let columns: Vec<String> = table.metadata().schema.names().map(str::to_owned).collect();
+    let delivered: Vec<String> = delivered_schema(source, &rows.view)?.names().map(str::to_owned).collect();
+    let specs: Vec<Spec> = strategies.iter().map(|s| s.spec(rows.clone(), &columns, &delivered)).collect();
+    let matching = matching(table, source, &specs)?;
+    let mut plans: Vec<Plan> = specs
+        .into_iter()
+        .map(|spec| {
+            let mut plan = blank(table, spec);
             plan.source = Some(source.facts());
             plan.findings = matching.findings.clone();
             plan.refusals = matching.refusals.clone();
@@ -160,7 +150,6 @@ pub(super) async fn prepare_all(
     }
     let specs: Vec<&Spec> = plans.iter().map(|p| &p.spec).collect();
     let classified = classify(table, source, &specs, matching, progress).await?;
-    let columns: Vec<String> = table.metadata().schema.names().map(str::to_owned).collect();
     let mut prepared = Vec::new();
     for (mut plan, classified) in plans.drain(..).zip(classified) {
         fill(&mut plan, classified.summary());
@@ -185,23 +174,19 @@ pub(super) async fn prepare_all(
     Ok(prepared)
 }
 
-impl Strategy {
-    fn spec(self, rows: RowSpec) -> Spec {
-        match self {
-            Strategy::Overwrite => Spec::Overwrite(Overwrite { mode: Mode::Dynamic, rows }),
-            Strategy::OverwriteAll => Spec::Overwrite(Overwrite { mode: Mode::Static, rows }),
-            Strategy::Append => Spec::Append(Append { rows }),
-            Strategy::Merge { null_safe_keys, delete_missing } => {
-                Spec::Merge(Merge { rows, null_safe_keys, delete_missing })
-            }
-        }
-    }
-}
-
-fn row_spec(table: &OpenTable, source: &Source, request: &SourceRequest) -> Result<RowSpec> {
+fn row_spec(
+    table: &OpenTable,
+    source: &Source,
+    request: &SourceRequest,
+    own_key: Option<Vec<String>>,
+) -> Result<RowSpec> {
     let known = &table.settings.known;
     let or = |given: &[String], config: &[String]| names(table, if given.is_empty() { config } else { given });
-    let (key, ignore) = (or(&request.key, &known.key)?, or(&request.ignore, &known.ignore)?);
+    let key = match own_key {
+        Some(key) => names(table, &key)?,
+        None => or(&request.key, &known.key)?,
+    };
+    let ignore = or(&request.ignore, &known.ignore)?;
     Ok(RowSpec {
         source: source.uri.clone(),
         measures: measures(table, &key, &ignore)?,
@@ -212,6 +197,45 @@ fn row_spec(table: &OpenTable, source: &Source, request: &SourceRequest) -> Resu
         exact_cells: request.exact_cells,
         hash_seed: seed(),
     })
+}
+
+fn no_rule() -> Error {
+    Error::new(ErrorKind::Internal, "a plan without a rule for rows was to be compared")
+}
+
+fn rules_of<'a>(specs: impl Iterator<Item = &'a Spec>) -> Result<Vec<RowRule>> {
+    specs
+        .map(|spec| match spec.lower() {
+            Change::Rows(rule) => Ok(rule),
+            Change::Files(_) => Err(no_rule()),
+        })
+        .collect()
+}
+
+/// Matches the source's columns with what some specs need.
+///
+/// # Errors
+/// `Usage` for what the source's view says.
+pub(super) fn matching(table: &OpenTable, source: &Source, specs: &[Spec]) -> Result<Matching> {
+    let rows = specs.first().and_then(|s| s.rows()).ok_or_else(no_rule)?;
+    let rules = rules_of(specs.iter())?;
+    let delivered = delivered_schema(source, &rows.view)?;
+    let renamed = key_pairs(&rules, &rows.key);
+    let same_name = |name: &&String| renamed.iter().any(|pair| pair.target == **name && pair.source == **name);
+    let key: Vec<String> = rows.key.iter().filter(same_name).cloned().collect();
+    let needs = Needs { key: &key, folders: &source.folder_columns(), whole_rows: whole_rows(&rules) };
+    let mut matching = match_columns(&table.metadata().schema, &delivered, needs);
+    matching.refusals.extend(key_types(&table.metadata().schema, &delivered, &renamed));
+    Ok(matching)
+}
+
+/// How much memory comparing rows may take, and where the rest goes.
+fn spilling(table: &OpenTable) -> Result<Spilling> {
+    /// Of the limit, for rows; the rest is for decoding and for what is written.
+    const SHARE: (u64, u64) = (9, 16);
+    let engine = &table.settings.engine;
+    let limit = usize::try_from(engine.memory()? / SHARE.1 * SHARE.0).unwrap_or(usize::MAX);
+    Ok(Spilling { folder: engine.spill_dir(), limit })
 }
 
 /// Runs the row rules of some specs, which share source and key, at the
@@ -226,14 +250,7 @@ pub(super) async fn classify(
     matching: Matching,
     progress: &Progress,
 ) -> Result<Vec<Arc<dyn Classified>>> {
-    let no_rule = || Error::new(ErrorKind::Internal, "a plan without a rule for rows was to be compared");
-    let rules: Vec<RowRule> = specs
-        .iter()
-        .map(|spec| match spec.lower() {
-            Change::Rows(rule) => Ok(rule),
-            Change::Files(_) => Err(no_rule()),
-        })
-        .collect::<Result<_>>()?;
+    let rules = rules_of(specs.iter().copied())?;
     let rows = specs.first().and_then(|s| s.rows()).ok_or_else(no_rule)?;
     let grain = &table.settings.known.grain;
     let grain = if grain.is_empty() {
@@ -246,8 +263,12 @@ pub(super) async fn classify(
         snapshot: table.snapshot().clone(),
         source: source.clone(),
         matching,
+        key: key_pairs(&rules, &rows.key),
         rules,
-        key: rows.key.clone(),
+        view: rows.view.clone(),
+        files: None,
+        exact_cells: rows.exact_cells,
+        spilling: spilling(table)?,
         ignore: rows.ignore.clone(),
         measures: rows.measures.clone(),
         grain,
@@ -357,8 +378,8 @@ fn fill(plan: &mut Plan, summary: &Summary) {
         unchanged: total.unchanged,
         deleted: total.deleted,
         zombies: total.zombies,
-        kept: 0,
-        ignored: 0,
+        kept: total.kept,
+        ignored: total.ignored + summary.excluded,
         moved: total.moved_in,
         touched_only: total.touched_only,
     };
@@ -382,6 +403,17 @@ fn fill(plan: &mut Plan, summary: &Summary) {
                 summary.ambiguous_examples.join("; ")
             ),
             hint: Some("A MERGE cannot tell which of them is right. Complete the key or remove the duplicates.".into()),
+        });
+    }
+    if summary.outside > 0 {
+        plan.refusals.push(Refusal {
+            kind: ErrorKind::RowsOutsidePredicate,
+            message: format!(
+                "{} source rows are outside the predicate, such as {}",
+                summary.outside,
+                summary.outside_examples.join("; ")
+            ),
+            hint: Some("Widen the predicate, or leave those rows out of the source.".into()),
         });
     }
     for (column, rows) in &summary.not_null {

@@ -6,7 +6,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::lake::Snapshot;
 use crate::lake::log::action::{FileParser, Line};
 use crate::lake::log::snapshot::read_commit;
-use crate::plan::{Change, Pairing, Plan, Reach};
+use crate::plan::{Change, Pairing, Plan, Reach, RowRule};
+use crate::predicate::Predicate;
 use crate::table::file::FileId;
 use crate::table::schema::PrimitiveType;
 use crate::table::{Metadata, PartitionTuple};
@@ -17,6 +18,8 @@ pub struct Footprint {
     partition_columns: Vec<String>,
     /// `None`: the plan saw every partition.
     partitions: Option<HashSet<PartitionTuple>>,
+    /// Chooses partitions by their values, those too that the plan did not meet.
+    chosen: Option<Predicate>,
     /// Files that the plan removes; they must still be there.
     removes: HashSet<FileId>,
     /// Operation and source that must not come in twice.
@@ -38,14 +41,24 @@ impl Footprint {
                 let partitioned = !metadata.partition_columns.is_empty();
                 let pinned = partitioned && metadata.partition_columns.iter().all(|c| plan.key.contains(c));
                 let whole = match rule.reach {
-                    Reach::Slice => false,
-                    Reach::Key => !pinned,
+                    Reach::Slice | Reach::Where(_) => false,
+                    Reach::Key => !pinned || rule.clauses.by_source.iter().any(|clause| !clause.within_slice),
                     Reach::Table => true,
                 };
                 if whole { None } else { Some(partitions(plan, metadata)?.into_iter().collect()) }
             }
         };
+        let chosen = match plan.spec.lower() {
+            Change::Rows(RowRule { reach: Reach::Where(text), .. }) => Some(Predicate::parse(&text)?),
+            _ => None,
+        };
+        // Which rows of other columns a commit brought cannot be told from the log.
+        let by_row = chosen.as_ref().is_some_and(|p| {
+            p.columns().iter().any(|c| !metadata.partition_columns.iter().any(|name| name.eq_ignore_ascii_case(c)))
+        });
+        let partitions = if by_row { None } else { partitions };
         Ok(Footprint {
+            chosen,
             parser: FileParser::new(metadata, false),
             partition_columns: metadata.partition_columns.clone(),
             partitions,
@@ -140,7 +153,15 @@ impl Footprint {
     }
 
     fn sees(&self, tuple: &PartitionTuple) -> bool {
-        self.partitions.as_ref().is_none_or(|p| p.contains(tuple))
+        let chosen = self.chosen.as_ref().is_some_and(|predicate| {
+            let value = |name: &str| {
+                let place = self.partition_columns.iter().position(|c| c.eq_ignore_ascii_case(name));
+                place.and_then(|at| tuple.0.get(at).cloned())
+            };
+            // What cannot be judged is taken for a conflict.
+            predicate.evaluate(&value).map_or(true, |holds| holds == Some(true))
+        });
+        chosen || self.partitions.as_ref().is_none_or(|p| p.contains(tuple))
     }
 
     fn list(&self, touched: &BTreeSet<PartitionTuple>) -> String {

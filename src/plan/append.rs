@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::algebra::{Change, Pairing, Reach, RowRule, TargetOnly};
+use super::algebra::{Change, RowRule};
 use super::kinds::{Class, Io, Kind, RowSpec};
 use super::overwrite::partition_by;
 use super::{KeyFacts, RowTotals};
@@ -20,7 +20,7 @@ impl Kind for Append {
     }
 
     fn lower(&self) -> Change {
-        Change::Rows(RowRule { reach: Reach::Slice, pairing: Pairing::Never, target_only: TargetOnly::Keep })
+        Change::Rows(RowRule::append())
     }
 
     fn class(&self) -> Class {

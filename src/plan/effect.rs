@@ -11,11 +11,20 @@ pub enum Effect {
     Unchanged,
     Deleted,
     Zombies,
+    Kept,
+    Ignored,
 }
 
 impl Effect {
-    pub const ALL: [Effect; 5] =
-        [Effect::Updated, Effect::Inserted, Effect::Deleted, Effect::Zombies, Effect::Unchanged];
+    pub const ALL: [Effect; 7] = [
+        Effect::Updated,
+        Effect::Inserted,
+        Effect::Deleted,
+        Effect::Zombies,
+        Effect::Unchanged,
+        Effect::Kept,
+        Effect::Ignored,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -24,6 +33,8 @@ impl Effect {
             Effect::Unchanged => "unchanged",
             Effect::Deleted => "deleted",
             Effect::Zombies => "zombies",
+            Effect::Kept => "kept",
+            Effect::Ignored => "ignored",
         }
     }
 
@@ -40,6 +51,8 @@ impl Effect {
             Effect::Unchanged => ("=", "same"),
             Effect::Deleted => ("-", "DELETE"),
             Effect::Zombies => ("z", "ZOMBIE"),
+            Effect::Kept => (".", "kept"),
+            Effect::Ignored => ("o", "ignored"),
         }
     }
 }
@@ -63,6 +76,10 @@ pub struct Effects {
     pub touched_only: u64,
     /// Rows that are neither matched nor changed but share a rewritten file.
     pub copied: u64,
+    /// Matched rows for which no clause fired.
+    pub kept: u64,
+    /// Delivered rows that nothing used.
+    pub ignored: u64,
 }
 
 impl Effects {
@@ -83,5 +100,7 @@ impl Effects {
         self.moved_out += other.moved_out;
         self.touched_only += other.touched_only;
         self.copied += other.copied;
+        self.kept += other.kept;
+        self.ignored += other.ignored;
     }
 }

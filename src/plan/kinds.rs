@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::algebra::Change;
 use super::view::SourceView;
-use super::{KeyFacts, RowTotals, append, merge, overwrite, restore, undo};
+use super::{KeyFacts, RowTotals, append, merge, overwrite, replace_where, restore, scd2, undo};
 use crate::table::features::WriteKind;
 
 /// What a kind of plan says about itself. Everything else goes by the
@@ -112,8 +112,10 @@ macro_rules! kinds {
 
 kinds! {
     Overwrite => overwrite::Overwrite,
+    ReplaceWhere => replace_where::ReplaceWhere,
     Append => append::Append,
     Merge => merge::Merge,
+    Scd2 => scd2::Scd2,
     Restore => restore::Restore,
     Undo => undo::Undo,
 }

@@ -14,14 +14,17 @@ pub mod kinds;
 pub mod measures;
 pub mod merge;
 pub mod overwrite;
+pub mod replace_where;
 pub mod restore;
+pub mod scd2;
 pub mod undo;
 pub mod view;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-pub use algebra::{Change, Pairing, Reach, RowRule, TargetOnly};
+pub use algebra::{Change, Pairing, Reach, RowRule};
+pub use clauses::{Clauses, On};
 pub use effect::{Effect, Effects};
 pub use kinds::{Kind, Spec};
 

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::RowTotals;
-use super::algebra::{Change, Pairing, Reach, RowRule, TargetOnly};
+use super::algebra::{Change, Reach, RowRule};
 use super::kinds::{Class, Io, Kind, RowSpec};
 use crate::table::features::WriteKind;
 
@@ -45,7 +45,7 @@ impl Kind for Overwrite {
             Mode::Dynamic => Reach::Slice,
             Mode::Static => Reach::Table,
         };
-        Change::Rows(RowRule { reach, pairing: Pairing::Multiset, target_only: TargetOnly::Delete })
+        Change::Rows(RowRule::replace(reach))
     }
 
     fn class(&self) -> Class {
@@ -71,12 +71,16 @@ impl Kind for Overwrite {
     }
 
     fn metrics(&self, _: &RowTotals, io: &Io) -> Vec<(&'static str, u64)> {
-        vec![
-            ("numFiles", io.written_files),
-            ("numOutputRows", io.written_rows),
-            ("numOutputBytes", io.written_bytes),
-            ("numRemovedFiles", io.removed_files),
-            ("numRemovedBytes", io.removed_bytes),
-        ]
+        overwrite_metrics(io)
     }
+}
+
+pub(super) fn overwrite_metrics(io: &Io) -> Vec<(&'static str, u64)> {
+    vec![
+        ("numFiles", io.written_files),
+        ("numOutputRows", io.written_rows),
+        ("numOutputBytes", io.written_bytes),
+        ("numRemovedFiles", io.removed_files),
+        ("numRemovedBytes", io.removed_bytes),
+    ]
 }

@@ -11,8 +11,8 @@ use crate::table::schema::{DataType, PrimitiveType, Schema};
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Matching {
     /// Source column indexes, in the table's schema order; complete when there
-    /// are no refusals.
-    pub columns: Vec<usize>,
+    /// are no refusals. `None`: the source lacks it, and nobody needs it.
+    pub columns: Vec<Option<usize>>,
     /// What a person should know: order, case, surplus columns, widened types.
     pub findings: Vec<String>,
     pub refusals: Vec<Refusal>,
@@ -28,8 +28,19 @@ enum Fit {
     Loses,
 }
 
-/// `folders` are names of columns that only the source's folder names tell.
-pub fn match_columns(table: &Schema, source: &Schema, key: &[String], folders: &[String]) -> Matching {
+/// What of the source a write needs.
+#[derive(Debug, Clone, Copy)]
+pub struct Needs<'a> {
+    /// Columns of the table that identify a row.
+    pub key: &'a [String],
+    /// Names of columns that only the source's folder names tell.
+    pub folders: &'a [String],
+    /// Whether whole rows are written, so that no column of the table may lack.
+    pub whole_rows: bool,
+}
+
+pub fn match_columns(table: &Schema, source: &Schema, needs: Needs<'_>) -> Matching {
+    let Needs { key, folders, whole_rows } = needs;
     let mut matching = Matching::default();
     let mut used = HashSet::new();
     for field in &table.fields {
@@ -48,6 +59,10 @@ pub fn match_columns(table: &Schema, source: &Schema, key: &[String], folders: &
                     .findings
                     .push(format!("column {}: the source calls it {}", field.name, source.fields[*index].name));
                 *index
+            }
+            _ if !whole_rows => {
+                matching.columns.push(None);
+                continue;
             }
             _ => {
                 let names: Vec<&str> = source.names().collect();
@@ -68,7 +83,7 @@ pub fn match_columns(table: &Schema, source: &Schema, key: &[String], folders: &
             }
         };
         used.insert(found);
-        matching.columns.push(found);
+        matching.columns.push(Some(found));
         let delivered = &source.fields[found].data_type;
         match fit(delivered, &field.data_type) {
             Fit::Same => {}
@@ -78,6 +93,12 @@ pub fn match_columns(table: &Schema, source: &Schema, key: &[String], folders: &
             Fit::AssumedUtc => matching
                 .findings
                 .push(format!("column {}: times without a zone are read as UTC (AssumedUtc)", field.name)),
+            // Clauses say themselves what they take, and how.
+            Fit::Loses if !whole_rows && !key.contains(&field.name) => {
+                if let Some(last) = matching.columns.last_mut() {
+                    *last = None;
+                }
+            }
             Fit::Loses => {
                 let is_key = key.contains(&field.name);
                 let kind = if is_key { ErrorKind::KeyTypeMismatch } else { ErrorKind::LossyType };
@@ -94,12 +115,12 @@ pub fn match_columns(table: &Schema, source: &Schema, key: &[String], folders: &
         }
     }
     for (index, field) in source.fields.iter().enumerate() {
-        if !used.contains(&index) {
+        if !used.contains(&index) && whole_rows {
             matching.findings.push(format!("column {} of the source is not in the table and is left out", field.name));
         }
     }
-    let in_order = matching.columns.windows(2).all(|pair| pair[0] < pair[1]);
-    if !in_order {
+    let places: Vec<usize> = matching.columns.iter().flatten().copied().collect();
+    if !places.windows(2).all(|pair| pair[0] < pair[1]) {
         matching.findings.push("the source has its columns in another order; they are matched by name".into());
     }
     matching
@@ -173,12 +194,17 @@ mod tests {
         Schema { fields: columns.iter().map(field).collect() }
     }
 
+    fn needs(key: &[String]) -> Needs<'_> {
+        Needs { key, folders: &[], whole_rows: true }
+    }
+
     #[test]
     fn order_does_not_matter_and_is_said() {
         use PrimitiveType::*;
         let table = schema(&[("foo", String), ("bar", String), ("v", Integer)]);
-        let matching = match_columns(&table, &schema(&[("v", Integer), ("bar", String), ("foo", String)]), &[], &[]);
-        assert_eq!(matching.columns, [2, 1, 0]);
+        let source = schema(&[("v", Integer), ("bar", String), ("foo", String)]);
+        let matching = match_columns(&table, &source, needs(&[]));
+        assert_eq!(matching.columns, [Some(2), Some(1), Some(0)]);
         assert!(matching.refusals.is_empty());
         assert!(matching.findings[0].contains("another order"));
     }
@@ -188,7 +214,7 @@ mod tests {
         use PrimitiveType::*;
         let table = schema(&[("id", String), ("n", Integer), ("d", Decimal { precision: 10, scale: 2 })]);
         let source = schema(&[("id", Long), ("d", Decimal { precision: 12, scale: 2 }), ("extra", Byte)]);
-        let matching = match_columns(&table, &source, &["id".into()], &[]);
+        let matching = match_columns(&table, &source, needs(&["id".to_owned()]));
         let kinds: Vec<ErrorKind> = matching.refusals.iter().map(|r| r.kind).collect();
         assert_eq!(kinds, [ErrorKind::KeyTypeMismatch, ErrorKind::ColumnMissing, ErrorKind::LossyType]);
         assert!(matching.findings.iter().any(|f| f.contains("extra")));
@@ -199,7 +225,7 @@ mod tests {
         use PrimitiveType::*;
         let table = schema(&[("a", Long), ("b", Double), ("c", Decimal { precision: 12, scale: 2 }), ("t", Timestamp)]);
         let source = schema(&[("a", Integer), ("b", Float), ("c", Integer), ("t", TimestampNtz)]);
-        let matching = match_columns(&table, &source, &[], &[]);
+        let matching = match_columns(&table, &source, needs(&[]));
         assert!(matching.refusals.is_empty(), "{:?}", matching.refusals);
         assert_eq!(matching.findings.len(), 4);
     }

@@ -15,7 +15,7 @@ use crate::lake::data::{DataReader, ReadFile, TableLayout};
 use crate::plan::SourceFacts;
 use crate::table::Schema;
 
-pub use matching::{Matching, match_columns};
+pub use matching::{Matching, Needs, match_columns};
 
 /// An opened source. Cheap to clone.
 #[derive(Clone)]

@@ -77,6 +77,8 @@ fn pages(case: &Case, prepared: &Prepared, target: &[Row]) -> Result<(), String>
             Effect::Unchanged => r.unchanged,
             Effect::Deleted => r.deleted,
             Effect::Zombies => r.zombies,
+            Effect::Kept => r.kept,
+            Effect::Ignored => r.ignored,
         };
         let mut seen = 0;
         while seen < count {
@@ -85,8 +87,8 @@ fn pages(case: &Case, prepared: &Prepared, target: &[Row]) -> Result<(), String>
             equal("a page's rows", &(page.rows.len() as u64), &(count - seen).min(25))?;
             for row in &page.rows {
                 let sides = match effect {
-                    Effect::Inserted => (false, true),
-                    Effect::Deleted | Effect::Zombies => (true, false),
+                    Effect::Inserted | Effect::Ignored => (false, true),
+                    Effect::Deleted | Effect::Zombies | Effect::Kept => (true, false),
                     Effect::Updated | Effect::Unchanged => (true, true),
                 };
                 equal(effect.name(), &(row.old.is_some(), row.new.is_some()), &sides)?;

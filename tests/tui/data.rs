@@ -57,7 +57,8 @@ pub fn info() -> TableInfo {
         {"name": "doc_number", "type": "long", "nullable": false, "metadata": {}},
         {"name": "amount", "type": "decimal(18,2)", "nullable": true, "metadata": {"comment": "in company currency"}}
     ]});
-    let mut settings = TableSettings { known: Default::default(), thresholds: Thresholds::default() };
+    let mut settings =
+        TableSettings { known: Default::default(), thresholds: Thresholds::default(), engine: Default::default() };
     settings.known.key = vec!["doc_number".into()];
     TableInfo {
         name: NAME.into(),
@@ -220,7 +221,7 @@ fn rows() -> RowSpec {
 }
 
 pub fn merge(delete_missing: bool) -> Plan {
-    let spec = Spec::Merge(Merge { rows: rows(), null_safe_keys: false, delete_missing });
+    let spec = Spec::Merge(Merge::upsert(rows(), false, delete_missing));
     if delete_missing {
         plan(spec, Numbers { id: "plan-md", after: 2, deleted: 1, zombies: 0, amount_after: "750" })
     } else {
@@ -293,8 +294,8 @@ pub fn diff(effect: Effect) -> DiffPage {
     let (old, new, changed) = match effect {
         Effect::Updated => (Some(row(100, 45_000)), Some(row(100, 50_000)), vec![3]),
         Effect::Unchanged => (Some(row(101, 25_000)), Some(row(101, 25_000)), Vec::new()),
-        Effect::Inserted => (None, Some(row(103, 100)), Vec::new()),
-        Effect::Deleted | Effect::Zombies => (Some(row(102, 70_000)), None, Vec::new()),
+        Effect::Inserted | Effect::Ignored => (None, Some(row(103, 100)), Vec::new()),
+        Effect::Deleted | Effect::Zombies | Effect::Kept => (Some(row(102, 70_000)), None, Vec::new()),
     };
     DiffPage {
         columns: ["fiscal_period", "company_code", "doc_number", "amount"].map(str::to_owned).to_vec(),

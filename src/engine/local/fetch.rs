@@ -1,17 +1,23 @@
 //! Reading batches of the source and the table in the table's types, whole or
 //! by position.
 
+use std::ops::Range;
 use std::sync::Arc;
 
+use futures::TryStreamExt;
 use futures::stream::BoxStream;
-use futures::{StreamExt, TryStreamExt};
 
+use super::delivered::{Delivered, DeliveredReader, Wanted};
 use crate::engine::RowJob;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::lake::data::{DataReader, LiveBatch, TableLayout, value_at};
 use crate::lake::log::deletion_vectors::readable;
-use crate::source::cast::to_table_types;
 use crate::table::{DataFile, Value};
+
+/// Files are read in parts of about so many bytes.
+const PART_BYTES: u64 = 32 << 20;
+/// All rows of a file.
+pub const WHOLE: Range<u64> = 0..u64::MAX;
 
 /// Readers for both sides of a job.
 #[derive(Clone)]
@@ -19,39 +25,29 @@ pub struct Fetch {
     pub job: Arc<RowJob>,
     pub layout: Arc<TableLayout>,
     target: DataReader,
-    source: DataReader,
+    source: DeliveredReader,
 }
 
 impl Fetch {
     pub fn new(job: Arc<RowJob>) -> Result<Fetch> {
         let layout = Arc::new(TableLayout::from_metadata(job.snapshot.metadata())?);
-        Ok(Fetch { target: DataReader::new(layout.clone()), source: job.source.reader(), layout, job })
+        let source = DeliveredReader::new(&job, &layout)?;
+        Ok(Fetch { target: DataReader::new(layout.clone()), source, layout, job })
     }
 
     pub fn all_columns(&self) -> Vec<usize> {
         (0..self.layout.schema.fields.len()).collect()
     }
 
-    /// Batches of one source file; `columns` are indexes of the table's schema.
-    pub async fn source(
+    /// Batches of one source file, with whatever else is wanted.
+    pub async fn delivered(
         &self,
         file: usize,
-        columns: &[usize],
+        wanted: &Wanted,
         select: Option<&[u64]>,
-    ) -> Result<BoxStream<'static, Result<LiveBatch>>> {
-        let wanted: Vec<usize> = columns.iter().map(|c| self.job.matching.columns[*c]).collect();
-        let schema = Arc::new(
-            self.layout
-                .arrow_schema()
-                .project(columns)
-                .map_err(|e| Error::new(ErrorKind::Internal, "columns of the table that are not there").because(e))?,
-        );
-        let batches = self.source.read(&self.job.source.files[file], &wanted, select).await?;
-        let cast = batches.and_then(move |live| {
-            let cast = to_table_types(&live.batch, &schema).map(|batch| LiveBatch { batch, positions: live.positions });
-            futures::future::ready(cast)
-        });
-        Ok(cast.boxed())
+        within: &Range<u64>,
+    ) -> Result<BoxStream<'static, Result<Delivered>>> {
+        self.source.read(file, wanted, select, within).await
     }
 
     /// Batches of one live file of the table.
@@ -61,8 +57,35 @@ impl Fetch {
         columns: &[usize],
         select: Option<&[u64]>,
     ) -> Result<BoxStream<'static, Result<LiveBatch>>> {
+        self.target_part(file, columns, select, &WHOLE).await
+    }
+
+    pub async fn target_part(
+        &self,
+        file: &DataFile,
+        columns: &[usize],
+        select: Option<&[u64]>,
+        within: &Range<u64>,
+    ) -> Result<BoxStream<'static, Result<LiveBatch>>> {
         let readable = readable(self.job.snapshot.store(), file).await?;
-        self.target.read(&readable, columns, select).await
+        self.target.read_part(&readable, columns, select, within).await
+    }
+
+    pub fn keys_are_columns(&self) -> bool {
+        self.source.keys_are_columns()
+    }
+
+    /// Parts of a source file that can be read at the same time.
+    pub async fn source_parts(&self, file: usize) -> Result<Vec<Range<u64>>> {
+        self.source.split(file, PART_BYTES).await
+    }
+
+    pub async fn target_parts(&self, file: &DataFile) -> Result<Vec<Range<u64>>> {
+        if file.size <= PART_BYTES {
+            return Ok(vec![WHOLE]);
+        }
+        let readable = readable(self.job.snapshot.store(), file).await?;
+        self.target.parts(&readable, PART_BYTES).await
     }
 
     /// Live rows of a file by its footer.

@@ -1,19 +1,37 @@
-//! The local engine: narrow hashed rows, partition by partition.
+//! The local engine: narrow hashed rows, in buckets by key, on disk where they
+//! do not fit into memory.
+//!
+//! `sides` reads, `walk` and `judge` decide, `tally` counts, `verdicts` keep
+//! what became of single rows, `page` and `stage` go by them.
 
 mod classify;
-mod elsewhere;
+mod compile;
+mod delivered;
 mod fetch;
+mod groups;
 pub mod hash;
+mod judge;
+mod keys;
 mod measure;
+mod outside;
 mod page;
-mod pair;
 mod roles;
-mod searches;
-mod side;
+mod rows;
+mod scan;
+mod sides;
+mod sorted;
 mod stage;
+mod store;
+mod tally;
+mod verdicts;
 pub mod verify;
+mod visitor;
+mod walk;
+mod wire;
 mod write;
 
+pub use delivered::delivered_schema;
+pub use store::Spilling;
 pub use write::remove_staged;
 
 use std::sync::Arc;

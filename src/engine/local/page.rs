@@ -1,115 +1,244 @@
-//! Paging through the rows of an effect: indexes are kept, rows are read again
+//! Paging through the rows of an effect: verdicts are kept, rows are read again
 //! where they are.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use futures::FutureExt;
+use futures::TryStreamExt;
 use futures::future::BoxFuture;
 use uuid::Uuid;
 
-use super::classify::{Fate, LocalClassified, RowPairs};
-use super::fetch::collect_rows;
-use super::pair::NONE;
+use super::classify::LocalClassified;
+use super::compile::Insert;
+use super::delivered::Wanted;
+use super::fetch::{WHOLE, collect_rows};
+use super::judge::built;
+use super::rows::Place;
+use super::sides::lock;
+use super::verdicts::Verdicts;
 use crate::engine::{Classified, EffectRow, Staged, Summary};
 use crate::error::{Error, ErrorKind, Result};
+use crate::lake::data::value_at;
 use crate::plan::Effect;
 use crate::progress::Progress;
-use crate::table::Value;
-
-type Place = (usize, u64);
+use crate::table::{PartitionTuple, Value};
 
 impl LocalClassified {
-    /// The rows of one effect, by partition, then by place.
-    fn rows_of(&self, effect: Effect) -> RowPairs {
-        let mut cache = self.pages.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(rows) = cache.get(&effect) {
-            return rows.clone();
+    /// What becomes of every row; made once.
+    ///
+    /// # Errors
+    /// `Storage`; `Cancelled`.
+    pub fn verdicts(&self, progress: &Progress) -> Result<Arc<Verdicts>> {
+        let mut kept = lock(&self.verdicts);
+        if let Some(verdicts) = &*kept {
+            return Ok(verdicts.clone());
         }
-        let fate = match effect {
-            Effect::Inserted => None,
-            Effect::Updated => Some(Fate::Updated),
-            Effect::Unchanged => Some(Fate::Unchanged),
-            Effect::Deleted => Some(Fate::Deleted),
-            Effect::Zombies => Some(Fate::Zombie),
-        };
-        let mut rows: Vec<(u32, u32)> = match fate {
-            None => {
-                (0..self.sides.source.len()).filter(|s| self.pairs.times[*s] == 0).map(|s| (NONE, s as u32)).collect()
-            }
-            Some(fate) => (0..self.reach_rows)
-                .filter(|t| self.fates[*t] == fate)
-                .map(|t| {
-                    (
-                        t as u32,
-                        if matches!(fate, Fate::Updated | Fate::Unchanged) { self.pairs.source_of[t] } else { NONE },
-                    )
-                })
-                .collect(),
-        };
-        let mut order: Vec<usize> = (0..self.sides.partitions.tuples.len()).collect();
-        order.sort_by(|a, b| self.sides.partitions.tuples[*a].cmp(&self.sides.partitions.tuples[*b]));
-        let mut rank = vec![0usize; order.len()];
-        order.iter().enumerate().for_each(|(at, number)| rank[*number] = at);
-        rows.sort_by_key(|(t, s)| {
-            let number = if *s == NONE {
-                self.sides.target.partition[*t as usize]
-            } else {
-                self.sides.source.partition[*s as usize]
-            };
-            (rank[number as usize], *t, *s)
-        });
-        let rows = Arc::new(rows);
-        cache.insert(effect, rows.clone());
-        rows
+        let verdicts = Arc::new(Verdicts::new(&self.sides, self.rule, progress)?);
+        *kept = Some(verdicts.clone());
+        Ok(verdicts)
     }
 
     async fn read(&self, effect: Effect, offset: u64, limit: usize) -> Result<Vec<EffectRow>> {
-        let rows = self.rows_of(effect);
-        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(rows.len());
-        let page = &rows[start..rows.len().min(start.saturating_add(limit))];
-        let place = |side: &super::side::Side, row: u32| (row != NONE).then(|| side.place(row as usize));
-        let old: Vec<Option<Place>> = page.iter().map(|(t, _)| place(&self.sides.target, *t)).collect();
-        let new: Vec<Option<Place>> = page.iter().map(|(_, s)| place(&self.sides.source, *s)).collect();
-        let all = self.sides.fetch.all_columns();
-        let mut old_rows: HashMap<Place, Vec<Value>> = HashMap::new();
-        for (file, positions) in by_file(&old) {
-            let batches = self.sides.fetch.target(&self.sides.files[file], &all, Some(&positions)).await?;
-            old_rows.extend(collect_rows(batches).await?.into_iter().map(|(at, values)| ((file, at), values)));
+        let verdicts = self.verdicts(&Progress::default())?;
+        match effect {
+            Effect::Inserted | Effect::Ignored => self.read_delivered(&verdicts, effect, offset, limit).await,
+            _ => self.read_table(&verdicts, effect, offset, limit).await,
         }
-        let mut new_rows: HashMap<Place, Vec<Value>> = HashMap::new();
-        if new.iter().any(Option::is_some) {
-            self.sides.fetch.job.source.check_unchanged().await?;
+    }
+
+    /// Rows of the table: by partition, then by file and place.
+    async fn read_table(
+        &self,
+        verdicts: &Verdicts,
+        effect: Effect,
+        offset: u64,
+        limit: usize,
+    ) -> Result<Vec<EffectRow>> {
+        let sides = &self.sides;
+        let mut order: Vec<usize> = (0..sides.files.len()).collect();
+        order.sort_by(|a, b| (&sides.files[*a].partition, *a).cmp(&(&sides.files[*b].partition, *b)));
+        let mut skip = offset;
+        let mut rows = Vec::new();
+        for file in order {
+            if rows.len() >= limit {
+                break;
+            }
+            let mut positions: Vec<u64> = Vec::new();
+            for position in verdicts.of_file(file, effect) {
+                if skip > 0 {
+                    skip -= 1;
+                } else if rows.len() + positions.len() < limit {
+                    positions.push(position);
+                } else {
+                    break;
+                }
+            }
+            if !positions.is_empty() {
+                rows.extend(self.table_rows(verdicts, effect, file, &positions).await?);
+            }
         }
-        for (file, positions) in by_file(&new) {
-            let batches = self.sides.fetch.source(file, &all, Some(&positions)).await?;
-            new_rows.extend(collect_rows(batches).await?.into_iter().map(|(at, values)| ((file, at), values)));
-        }
-        let find = |rows: &HashMap<Place, Vec<Value>>, at: &Option<Place>| match at {
-            None => Ok(None),
-            Some(place) => rows.get(place).cloned().map(Some).ok_or_else(|| {
-                Error::new(ErrorKind::SourceChanged, "a row is no longer where it was when the plan was made")
-            }),
-        };
-        old.iter()
-            .zip(&new)
-            .map(|(old, new)| {
-                Ok(EffectRow {
-                    last_version: old.and_then(|(file, _)| self.sides.files[file].version),
-                    old: find(&old_rows, old)?,
-                    new: find(&new_rows, new)?,
-                })
+        Ok(rows)
+    }
+
+    async fn table_rows(
+        &self,
+        verdicts: &Verdicts,
+        effect: Effect,
+        file: usize,
+        positions: &[u64],
+    ) -> Result<Vec<EffectRow>> {
+        let sides = &self.sides;
+        let data = &sides.files[file];
+        let all = sides.fetch.all_columns();
+        let old: HashMap<u64, Vec<Value>> =
+            collect_rows(sides.fetch.target(data, &all, Some(positions)).await?).await?.into_iter().collect();
+        let patched = &sides.rules[self.rule].patched;
+        let updates = effect == Effect::Updated;
+        let pairs = if updates { verdicts.pairs(file)? } else { BTreeMap::new() };
+        let patches =
+            if updates && !patched.is_empty() { verdicts.patches(file, patched.len())? } else { HashMap::new() };
+        let places: Vec<Place> = positions.iter().filter_map(|at| pairs.get(at).copied()).collect();
+        let new = self.delivered_rows(&places).await?;
+        positions
+            .iter()
+            .map(|at| {
+                let old_row = old.get(at).cloned().ok_or_else(moved)?;
+                let new_row = match (pairs.get(at), patches.get(at)) {
+                    (Some(place), _) => Some(new.get(place).map(|(row, _)| row.clone()).ok_or_else(moved)?),
+                    (None, Some(values)) => {
+                        let mut row = old_row.clone();
+                        patched.iter().zip(values).for_each(|(column, value)| row[*column] = value.clone());
+                        Some(row)
+                    }
+                    // Equal in every cell.
+                    (None, None) => (effect == Effect::Unchanged).then(|| old_row.clone()),
+                };
+                Ok(EffectRow { old: Some(old_row), new: new_row, last_version: data.version })
             })
             .collect()
     }
+
+    /// Delivered rows in the table's columns, with the cells that clauses read.
+    async fn delivered_rows(&self, places: &[Place]) -> Result<HashMap<Place, (Vec<Value>, Vec<Value>)>> {
+        let mut rows = HashMap::new();
+        if places.is_empty() {
+            return Ok(rows);
+        }
+        let sides = &self.sides;
+        sides.fetch.job.source.check_unchanged().await?;
+        let wanted =
+            Wanted { columns: sides.fetch.all_columns(), keys: false, cells: sides.roles.cells.source.clone() };
+        let mut by_file: BTreeMap<usize, BTreeSet<u64>> = BTreeMap::new();
+        places.iter().for_each(|place| {
+            by_file.entry(place.file()).or_default().insert(place.position());
+        });
+        for (file, positions) in by_file {
+            let positions: Vec<u64> = positions.into_iter().collect();
+            let mut batches = sides.fetch.delivered(file, &wanted, Some(&positions), &WHOLE).await?;
+            while let Some(delivered) = batches.try_next().await? {
+                for (row, position) in delivered.positions.iter().enumerate() {
+                    let values = delivered.batch.columns().iter().map(|c| value_at(c.as_ref(), row)).collect();
+                    let cells = delivered.cells.iter().map(|c| value_at(c.as_ref(), row)).collect();
+                    rows.insert(Place::new(file, *position)?, (values, cells));
+                }
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Delivered rows: by partition, then by file and place.
+    async fn read_delivered(
+        &self,
+        verdicts: &Verdicts,
+        effect: Effect,
+        offset: u64,
+        limit: usize,
+    ) -> Result<Vec<EffectRow>> {
+        let sides = &self.sides;
+        let places = self.delivered_page(verdicts, effect, offset, limit)?;
+        let rows = self.delivered_rows(&places).await?;
+        let inserts: Vec<&Insert> = sides.rules[self.rule].inserts().collect();
+        places
+            .iter()
+            .map(|place| {
+                let (values, cells) = rows.get(place).ok_or_else(moved)?;
+                let build = verdicts.of_source(*place).build.filter(|_| effect == Effect::Inserted);
+                let new = match build.and_then(|number| inserts.get(usize::from(number))) {
+                    Some(Insert::Built(columns)) => built(columns, &sides.roles, cells)?,
+                    Some(Insert::Delivered) | None => values.clone(),
+                };
+                Ok(EffectRow { old: None, new: Some(new), last_version: None })
+            })
+            .collect()
+    }
+
+    /// The places of a page. Delivered rows lie in any order, so each bucket
+    /// tells the partitions of its rows, and only the partitions that the page
+    /// touches are put in order.
+    fn delivered_page(&self, verdicts: &Verdicts, effect: Effect, offset: u64, limit: usize) -> Result<Vec<Place>> {
+        let sides = &self.sides;
+        let tuples = sides.tuples();
+        let mut counts = vec![0u64; tuples.len()];
+        let wanted = |place: Place| {
+            let verdict = verdicts.of_source(place);
+            if effect == Effect::Inserted { verdict.inserted } else { verdict.ignored }
+        };
+        let visit = |take: &mut dyn FnMut(Place, u32)| -> Result<()> {
+            for bucket in 0..super::store::BUCKETS {
+                let rows = sides.source.bucket(bucket)?;
+                for (place, partition) in rows.place.iter().zip(&rows.partition) {
+                    if wanted(*place) {
+                        take(*place, *partition);
+                    }
+                }
+            }
+            Ok(())
+        };
+        visit(&mut |_, partition| counts[partition as usize] += 1)?;
+        let mut order: Vec<usize> = (0..tuples.len()).filter(|number| counts[*number] > 0).collect();
+        order.sort_by(|a, b| tuples[*a].cmp(&tuples[*b]));
+        let (mut start, end) = (0u64, offset.saturating_add(limit as u64));
+        let mut touched: Vec<(usize, u64)> = Vec::new();
+        for number in order {
+            if start < end && start + counts[number] > offset {
+                touched.push((number, start));
+            }
+            start += counts[number];
+        }
+        let mut places: Vec<Vec<Place>> = vec![Vec::new(); touched.len()];
+        visit(&mut |place, partition| {
+            if let Some(at) = touched.iter().position(|(number, _)| *number == partition as usize) {
+                places[at].push(place);
+            }
+        })?;
+        let first = touched.first().map_or(0, |(_, start)| *start);
+        let mut page: Vec<Place> = Vec::new();
+        for mut places in places {
+            places.sort_unstable();
+            page.extend(places);
+        }
+        let skip = usize::try_from(offset.saturating_sub(first)).unwrap_or(usize::MAX).min(page.len());
+        Ok(page.into_iter().skip(skip).take(limit).collect())
+    }
+
+    fn total(&self, effect: Effect) -> u64 {
+        let pick = |e: &crate::plan::Effects| match effect {
+            Effect::Inserted => e.inserted,
+            Effect::Updated => e.updated,
+            Effect::Unchanged => e.unchanged,
+            Effect::Deleted => e.deleted,
+            Effect::Zombies => e.zombies,
+            Effect::Kept => e.kept,
+            Effect::Ignored => e.ignored,
+        };
+        self.summary.partitions.iter().map(|p| pick(&p.effects)).sum()
+    }
 }
 
-fn by_file(places: &[Option<Place>]) -> BTreeMap<usize, Vec<u64>> {
-    let mut files: BTreeMap<usize, BTreeSet<u64>> = BTreeMap::new();
-    for (file, position) in places.iter().flatten() {
-        files.entry(*file).or_default().insert(*position);
-    }
-    files.into_iter().map(|(file, positions)| (file, positions.into_iter().collect())).collect()
+fn moved() -> Error {
+    Error::new(ErrorKind::SourceChanged, "a row is no longer where it was when the plan was made")
+        .hint("Make a new plan.")
 }
 
 impl Classified for LocalClassified {
@@ -118,7 +247,7 @@ impl Classified for LocalClassified {
     }
 
     fn count(&self, effect: Effect) -> u64 {
-        self.rows_of(effect).len() as u64
+        self.total(effect)
     }
 
     fn page(&self, effect: Effect, offset: u64, limit: usize) -> BoxFuture<'_, Result<Vec<EffectRow>>> {
@@ -128,4 +257,9 @@ impl Classified for LocalClassified {
     fn stage(&self, operation: Uuid, progress: Progress) -> BoxFuture<'_, Result<Staged>> {
         super::stage::stage(self, operation, progress).boxed()
     }
+}
+
+/// The partition of a row of all columns, by its number.
+pub fn number_of(sides: &super::sides::Sides, values: &[Value]) -> u32 {
+    sides.number(&PartitionTuple(sides.roles.partition.iter().map(|c| values[*c].clone()).collect()))
 }

@@ -1,41 +1,105 @@
-//! Column names of a job, resolved to indexes of the table's schema.
+//! Which column plays which part in a job.
 
-use super::side::{MeasureRows, Roles};
+use super::compile::{Cells, Compiled, Nulls, compile, find};
+use super::delivered::delivered_schema;
+use super::measure::MeasureRows;
+use super::rows::{NULL_KEY, NULL_NARROW, NULL_NARROW_STRICT, NULL_STRICT};
 use crate::engine::RowJob;
 use crate::error::{Error, ErrorKind, Result};
 use crate::lake::data::TableLayout;
+use crate::plan::Pairing;
+
+/// Indexes of the table's schema, but for those that say otherwise.
+#[derive(Debug, Default)]
+pub struct Roles {
+    pub columns: usize,
+    pub key: Vec<usize>,
+    /// Of the key, the columns whose NULL matches nothing where a rule mixes both.
+    pub strict: Vec<usize>,
+    /// The key without the partition columns, where a rule searches for it.
+    pub narrow: Option<Vec<usize>>,
+    pub partition: Vec<usize>,
+    pub ignore: Vec<usize>,
+    pub measures: Vec<usize>,
+    /// Empty lists, one a measure, of the right kind.
+    pub measure_kinds: Vec<MeasureRows>,
+    /// Columns whose values are counted for the vanished-group gate.
+    pub groups: Vec<usize>,
+    pub cells: Cells,
+    /// The place among the source's cells of the column that newer rows are told by.
+    pub latest: Option<usize>,
+    pub exact_cells: bool,
+    pub seed: u64,
+}
+
+impl Roles {
+    /// What a NULL in a column of the key says of it.
+    pub fn null_flags(&self, column: usize) -> u8 {
+        let strict = self.strict.contains(&column);
+        let narrow = self.narrow.as_ref().is_some_and(|narrow| narrow.contains(&column));
+        let mut flags = NULL_KEY;
+        for (holds, flag) in [(strict, NULL_STRICT), (narrow, NULL_NARROW), (narrow && strict, NULL_NARROW_STRICT)] {
+            flags |= if holds { flag } else { 0 };
+        }
+        flags
+    }
+}
 
 /// # Errors
-/// `ColumnMissing` for a name that the table does not have, `UnsupportedType`
-/// for a measure that is no number.
-pub fn resolve(job: &RowJob, layout: &TableLayout) -> Result<Roles> {
-    let index = |name: &String| {
-        layout.schema.index_of(name).ok_or_else(|| {
-            let names: Vec<&str> = layout.schema.names().collect();
-            Error::new(ErrorKind::ColumnMissing, format!("the table has no column {name}"))
-                .hint(format!("It has {}.", names.join(", ")))
-        })
-    };
+/// `Usage` for a name that is not there, `UnsupportedType` for a measure that
+/// is no number; whatever compiling gives.
+pub fn resolve(job: &RowJob, layout: &TableLayout) -> Result<(Roles, Vec<Compiled>)> {
+    let delivered = delivered_schema(&job.source, &job.view)?;
+    let index = |name: &String| find(&layout.schema, name, "the table");
     let all = |names: &[String]| names.iter().map(index).collect::<Result<Vec<_>>>();
+    let (compiled, cells) = compile(job, &delivered, &layout.schema)?;
     let measures = all(&job.measures)?;
     let arrow = layout.arrow_schema();
-    for column in &measures {
-        if MeasureRows::for_type(arrow.field(*column).data_type()).is_none() {
+    let kind = |column: &usize| {
+        MeasureRows::for_type(arrow.field(*column).data_type()).ok_or_else(|| {
             let field = &layout.schema.fields[*column];
-            return Err(Error::new(
+            Error::new(
                 ErrorKind::UnsupportedType,
                 format!("the measure {} is a {} and cannot be summed", field.name, field.data_type),
-            ));
-        }
-    }
+            )
+        })
+    };
+    let key_names: Vec<String> = job.key.iter().map(|pair| pair.target.clone()).collect();
+    let key = all(&key_names)?;
+    let partition = layout.partition_indexes().to_vec();
+    // Rows that a partition column in a join's key hides are doubled.
+    let bound = key.iter().any(|c| partition.contains(c));
+    let hidden = bound && job.rules.iter().any(|rule| rule.by_key());
+    let narrow: Option<Vec<usize>> = hidden
+        .then(|| key.iter().copied().filter(|c| !partition.contains(c)).collect())
+        .filter(|n: &Vec<_>| !n.is_empty());
+    let mixed = compiled.iter().find(|rule| rule.nulls == Nulls::NeverInSome).map(|rule| &rule.rule.pairing);
+    let strict: Vec<String> = match mixed {
+        Some(Pairing::Join(on)) => on.keys.iter().filter(|p| !p.null_safe).map(|p| p.target.clone()).collect(),
+        _ => Vec::new(),
+    };
     let grain: Vec<String> = job.grain.iter().map(|(name, _)| name.clone()).collect();
-    Ok(Roles {
+    let latest = match &job.view.latest_by {
+        None => None,
+        Some(name) => {
+            let column = find(&delivered, name, "the source")?;
+            cells.source.iter().position(|c| *c == column)
+        }
+    };
+    let roles = Roles {
         columns: layout.schema.fields.len(),
-        key: all(&job.key)?,
-        partition: layout.partition_indexes().to_vec(),
+        strict: all(&strict)?,
+        narrow,
         ignore: all(&job.ignore)?,
         groups: all(&grain)?,
+        measure_kinds: measures.iter().map(kind).collect::<Result<_>>()?,
+        key,
+        partition,
         measures,
+        cells,
+        latest,
+        exact_cells: job.exact_cells,
         seed: job.seed,
-    })
+    };
+    Ok((roles, compiled))
 }

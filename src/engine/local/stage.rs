@@ -1,36 +1,46 @@
 //! The one stager: writes what a rule leads to, for every kind of plan.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use deltalake::arrow::array::{RecordBatch, UInt64Array};
+use deltalake::arrow::array::{ArrayRef, RecordBatch, UInt64Array};
 use deltalake::arrow::compute::take_record_batch;
 use futures::TryStreamExt;
 use uuid::Uuid;
 
-use super::classify::{Fate, LocalClassified};
-use super::side::Span;
+use super::classify::LocalClassified;
+use super::compile::Insert;
+use super::delivered::{Delivered, Wanted};
+use super::fetch::WHOLE;
+use super::judge::built;
+use super::page::number_of;
+use super::rows::Place;
+use super::sides::Sides;
+use super::verdicts::{Fate, Verdicts, patched_partition};
 use super::write::PartitionWriter;
 use crate::engine::Staged;
-use crate::error::{Context, Error, ErrorKind, Result};
+use crate::error::{Context, ErrorKind, Result};
+use crate::lake::data::{LiveBatch, array_of, value_at};
 use crate::progress::{Phase, Progress};
+use crate::table::Value;
 
 /// Stages the rule's files. On any error, and on cancel, what was written is
 /// removed before the error is returned.
 pub async fn stage(classified: &LocalClassified, operation: Uuid, progress: Progress) -> Result<Staged> {
     let sides = &classified.sides;
     let fetch = &sides.fetch;
-    let snapshot = &fetch.job.snapshot;
     let total = fetch.job.source.files.iter().map(|f| f.size).sum();
     progress.enter(Phase::Staging, fetch.job.source.files.len() as u64, total);
+    let verdicts = classified.verdicts(&progress)?;
     let mut writer = PartitionWriter::new(
-        snapshot,
+        &fetch.job.snapshot,
         Arc::clone(&fetch.layout),
-        sides.partitions.tuples.clone(),
         operation,
         sides.roles.seed,
+        sides.spilling.limit,
     );
-    let outcome = write_all(classified, &mut writer, &progress).await;
-    match outcome {
+    let stager = Stager { classified, sides, verdicts: &verdicts, progress: &progress };
+    match stager.write_all(&mut writer).await {
         Ok(()) => writer.finish().await,
         Err(error) => {
             writer.discard().await;
@@ -39,68 +49,179 @@ pub async fn stage(classified: &LocalClassified, operation: Uuid, progress: Prog
     }
 }
 
-async fn write_all(classified: &LocalClassified, writer: &mut PartitionWriter, progress: &Progress) -> Result<()> {
-    let sides = &classified.sides;
-    let fetch = &sides.fetch;
-    let all = fetch.all_columns();
-    for (file, span) in sides.source.files.iter().enumerate() {
-        let mut batches = fetch.source(file, &all, None).await?;
-        let mut at = span.start;
-        while let Some(live) = batches.try_next().await? {
-            progress.check()?;
-            let rows = take_span(*span, &mut at, live.batch.num_rows())?;
-            let mut picked = Vec::with_capacity(rows.len());
-            let mut partitions = Vec::with_capacity(rows.len());
-            for (local, s) in rows.enumerate() {
-                // A source row that updates several target rows is written for each.
-                for _ in 0..classified.pairs.times[s].max(1) {
-                    picked.push(local as u64);
-                    partitions.push(sides.source.partition[s]);
-                }
-            }
-            let batch = pick(&live.batch, picked)?;
-            progress.advance(0, batch.num_rows() as u64, 0);
-            writer.write(batch, partitions).await?;
+struct Stager<'a> {
+    classified: &'a LocalClassified,
+    sides: &'a Sides,
+    verdicts: &'a Verdicts,
+    progress: &'a Progress,
+}
+
+impl Stager<'_> {
+    async fn write_all(&self, writer: &mut PartitionWriter) -> Result<()> {
+        self.write_delivered(writer).await?;
+        if self.classified.replaces() && !self.by_row() {
+            return Ok(());
         }
-        progress.advance(1, 0, fetch.job.source.files[file].size);
+        for file in &self.classified.rewritten {
+            self.write_carried(*file, writer).await?;
+        }
+        Ok(())
     }
-    if classified.replaces() {
-        return Ok(());
+
+    fn by_row(&self) -> bool {
+        matches!(self.sides.rules[self.classified.rule].rule.reach, crate::plan::Reach::Where(_))
     }
-    // Rows that only share a file with a changed one move on unchanged.
-    for file in &classified.rewritten {
-        let span = sides.target.files[*file];
-        let mut batches = fetch.target(&sides.files[*file], &all, None).await?;
-        let mut at = span.start;
-        while let Some(live) = batches.try_next().await? {
-            progress.check()?;
-            let rows = take_span(span, &mut at, live.batch.num_rows())?;
-            let kept: Vec<(u64, u32)> = rows
+
+    async fn write_delivered(&self, writer: &mut PartitionWriter) -> Result<()> {
+        let fetch = &self.sides.fetch;
+        let builds = self.sides.rules[self.classified.rule].inserts().any(|i| matches!(i, Insert::Built(_)));
+        let cells = if builds { self.sides.roles.cells.source.clone() } else { Vec::new() };
+        let wanted = Wanted { columns: fetch.all_columns(), keys: false, cells };
+        for file in 0..fetch.job.source.files.len() {
+            let mut batches = fetch.delivered(file, &wanted, None, &WHOLE).await?;
+            while let Some(delivered) = batches.try_next().await? {
+                self.progress.check()?;
+                self.write_batch(file, &delivered, writer).await?;
+            }
+            self.progress.advance(1, 0, fetch.job.source.files[file].size);
+        }
+        Ok(())
+    }
+
+    async fn write_batch(&self, file: usize, delivered: &Delivered, writer: &mut PartitionWriter) -> Result<()> {
+        let inserts: Vec<&Insert> = self.sides.rules[self.classified.rule].inserts().collect();
+        let mut picked = Vec::new();
+        let mut rows: Vec<Vec<Value>> = Vec::new();
+        for (local, position) in delivered.positions.iter().enumerate() {
+            let verdict = self.verdicts.of_source(Place::new(file, *position)?);
+            // A source row that updates several target rows is written for each.
+            picked.extend(std::iter::repeat_n(local as u64, verdict.times as usize));
+            if let Some(Insert::Built(columns)) = verdict.build.and_then(|n| inserts.get(usize::from(n))) {
+                let cells: Vec<Value> = delivered.cells.iter().map(|c| value_at(c.as_ref(), local)).collect();
+                rows.push(built(columns, &self.sides.roles, &cells)?);
+            }
+        }
+        if !picked.is_empty() {
+            let batch = pick(&delivered.batch, picked)?;
+            self.send(batch, None, writer).await?;
+        }
+        if !rows.is_empty() {
+            let schema = delivered.batch.schema();
+            let columns: Vec<ArrayRef> = schema
+                .fields()
+                .iter()
                 .enumerate()
-                .filter(|(_, t)| matches!(classified.fates[*t], Fate::Zombie | Fate::Stays))
-                .map(|(local, t)| (local as u64, sides.target.partition[t]))
-                .collect();
-            let (picked, partitions): (Vec<u64>, Vec<u32>) = kept.into_iter().unzip();
+                .map(|(column, field)| {
+                    let values: Vec<Value> = rows.iter().map(|row| row[column].clone()).collect();
+                    array_of(&values, field.data_type())
+                })
+                .collect::<Result<_>>()?;
+            let batch = RecordBatch::try_new(schema, columns)
+                .context(ErrorKind::Internal, || "built rows do not line up with the table".into())?;
+            self.send(batch, None, writer).await?;
+        }
+        Ok(())
+    }
+
+    /// Rows that only share a file with a changed one move on unchanged, and so
+    /// do those that get new values in some columns.
+    async fn write_carried(&self, file: usize, writer: &mut PartitionWriter) -> Result<()> {
+        let fetch = &self.sides.fetch;
+        let rule = &self.sides.rules[self.classified.rule];
+        let patches =
+            if rule.patched.is_empty() { HashMap::new() } else { self.verdicts.patches(file, rule.patched.len())? };
+        let home = self.sides.file_partition[file];
+        let mut batches = fetch.target(&self.sides.files[file], &fetch.all_columns(), None).await?;
+        while let Some(live) = batches.try_next().await? {
+            self.progress.check()?;
+            let fates: Vec<Fate> = live.positions.iter().map(|at| self.verdicts.fate(file, *at)).collect();
+            let picked: Vec<u64> =
+                (0..fates.len()).filter(|row| fates[*row].is_carried()).map(|row| row as u64).collect();
             if picked.is_empty() {
                 continue;
             }
-            let batch = pick(&live.batch, picked)?;
-            progress.advance(0, batch.num_rows() as u64, 0);
-            writer.write(batch, partitions).await?;
+            let mut numbers: Vec<u32> = vec![home; picked.len()];
+            let mut batch = pick(&live.batch, picked.clone())?;
+            if !patches.is_empty() {
+                batch = self.patch(&live, batch, &picked, &patches, file, &mut numbers)?;
+            }
+            self.send(batch, Some(numbers), writer).await?;
         }
+        Ok(())
     }
-    Ok(())
-}
 
-/// The rows of a side that a batch holds, in step with the first reading.
-fn take_span(span: Span, at: &mut usize, rows: usize) -> Result<std::ops::Range<usize>> {
-    let start = *at;
-    *at += rows;
-    if *at > span.end {
-        return Err(Error::new(ErrorKind::SourceChanged, "a file has more rows now than when the plan was made")
-            .hint("Make a new plan."));
+    /// Puts new values into the columns that clauses assign.
+    fn patch(
+        &self,
+        live: &LiveBatch,
+        batch: RecordBatch,
+        picked: &[u64],
+        patches: &HashMap<u64, Vec<Value>>,
+        file: usize,
+        numbers: &mut [u32],
+    ) -> Result<RecordBatch> {
+        let rule = &self.sides.rules[self.classified.rule];
+        let of: Vec<Option<&Vec<Value>>> =
+            picked.iter().map(|row| patches.get(&live.positions[*row as usize])).collect();
+        if of.iter().all(Option::is_none) {
+            return Ok(batch);
+        }
+        for (number, values) in numbers.iter_mut().zip(&of) {
+            if let Some(values) = values {
+                *number = patched_partition(self.sides, self.classified.rule, file, values);
+            }
+        }
+        let mut columns = batch.columns().to_vec();
+        for (place, column) in rule.patched.iter().enumerate() {
+            let array = &columns[*column];
+            let values: Vec<Value> = of
+                .iter()
+                .enumerate()
+                .map(|(row, values)| match values {
+                    Some(values) => values[place].clone(),
+                    None => value_at(array.as_ref(), row),
+                })
+                .collect();
+            columns[*column] = array_of(&values, array.data_type())?;
+        }
+        RecordBatch::try_new(batch.schema(), columns)
+            .context(ErrorKind::Internal, || "assigned values do not line up with the table".into())
     }
-    Ok(start..*at)
+
+    async fn send(&self, batch: RecordBatch, numbers: Option<Vec<u32>>, writer: &mut PartitionWriter) -> Result<()> {
+        let numbers = match numbers {
+            Some(numbers) => numbers,
+            None => self.numbers(&batch)?,
+        };
+        self.progress.advance(0, batch.num_rows() as u64, 0);
+        if numbers.iter().any(|number| *number as usize >= writer.known()) {
+            writer.know(self.sides.tuples());
+        }
+        writer.write(batch, numbers).await
+    }
+
+    /// The partition of each row, by its values.
+    fn numbers(&self, batch: &RecordBatch) -> Result<Vec<u32>> {
+        let roles = &self.sides.roles;
+        let mut hashes = vec![0u128; batch.num_rows()];
+        for column in &roles.partition {
+            super::hash::add_column(batch.column(*column), super::hash::column_seed(roles.seed, *column), &mut hashes)?;
+        }
+        let mut known: HashMap<u128, u32> = HashMap::new();
+        Ok(hashes
+            .into_iter()
+            .enumerate()
+            .map(|(row, hash)| {
+                *known.entry(hash).or_insert_with(|| {
+                    let mut values = vec![Value::Null; roles.columns];
+                    for column in &roles.partition {
+                        values[*column] = value_at(batch.column(*column).as_ref(), row);
+                    }
+                    number_of(self.sides, &values)
+                })
+            })
+            .collect())
+    }
 }
 
 fn pick(batch: &RecordBatch, rows: Vec<u64>) -> Result<RecordBatch> {

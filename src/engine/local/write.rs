@@ -18,13 +18,29 @@ use crate::lake::store::{sync_file, sync_folder};
 use crate::lake::{Snapshot, TableStore};
 use crate::table::{Field, PartitionTuple, Value};
 
-/// Rows are gathered up to this many bytes before they are split by partition,
-/// so that a thousand partitions do not make a million tiny batches.
-const GATHER_BYTES: usize = 64 << 20;
-/// Bytes of rows that wait for their partition's file; beyond, the largest goes out.
-const WAITING_BYTES: usize = 256 << 20;
-/// Encoded bytes that open files may hold in memory; beyond, the largest is closed.
-const BUFFERED_BYTES: usize = 256 << 20;
+/// How many bytes may be held, at most.
+#[derive(Debug, Clone, Copy)]
+struct Room {
+    /// Rows are gathered so far before they are split by partition, so that a
+    /// thousand partitions do not make a million tiny batches.
+    gather: usize,
+    /// Rows that wait for their partition's file; beyond, the largest goes out.
+    waiting: usize,
+    /// Encoded bytes of open files; beyond, the largest is closed.
+    buffered: usize,
+}
+
+impl Room {
+    fn within(limit: usize) -> Room {
+        const MIB: usize = 1 << 20;
+        Room {
+            gather: (limit / 16).clamp(MIB, 64 * MIB),
+            waiting: (limit / 4).clamp(4 * MIB, 256 * MIB),
+            buffered: (limit / 4).clamp(16 * MIB, 256 * MIB),
+        }
+    }
+}
+
 /// Files that are open at the same time.
 const OPEN_FILES: usize = 64;
 /// A file is closed at this size and the next one begun.
@@ -44,6 +60,7 @@ pub struct PartitionWriter {
     mapped: bool,
     /// What the partition numbers of rows stand for.
     tuples: Vec<PartitionTuple>,
+    room: Room,
     gathered: Vec<(RecordBatch, Vec<u32>)>,
     gathered_bytes: usize,
     waiting: BTreeMap<u32, Waiting>,
@@ -68,13 +85,7 @@ struct Writing {
 }
 
 impl PartitionWriter {
-    pub fn new(
-        snapshot: &Snapshot,
-        layout: Arc<TableLayout>,
-        tuples: Vec<PartitionTuple>,
-        operation: Uuid,
-        seed: u64,
-    ) -> Self {
+    pub fn new(snapshot: &Snapshot, layout: Arc<TableLayout>, operation: Uuid, seed: u64, memory: usize) -> Self {
         let metadata = snapshot.metadata();
         let indexed = metadata.property("delta.dataSkippingNumIndexedCols").and_then(|n| n.parse().ok()).unwrap_or(32);
         Self {
@@ -87,7 +98,8 @@ impl PartitionWriter {
             operation,
             attempt: Uuid::new_v4().as_fields().0,
             seed,
-            tuples,
+            tuples: Vec::new(),
+            room: Room::within(memory),
             gathered: Vec::new(),
             gathered_bytes: 0,
             waiting: BTreeMap::new(),
@@ -99,7 +111,18 @@ impl PartitionWriter {
         }
     }
 
-    /// Takes rows of all columns; `numbers` says each row's partition.
+    /// How many partition numbers it knows.
+    pub fn known(&self) -> usize {
+        self.tuples.len()
+    }
+
+    /// What the partition numbers stand for; numbers never change their meaning.
+    pub fn know(&mut self, tuples: Vec<PartitionTuple>) {
+        self.tuples = tuples;
+    }
+
+    /// Takes rows of all columns; `numbers` says each row's partition, which it
+    /// has to know.
     ///
     /// # Errors
     /// `Storage`, `UnsupportedType`.
@@ -107,7 +130,7 @@ impl PartitionWriter {
         self.count(&batch, &numbers)?;
         self.gathered_bytes += batch.get_array_memory_size();
         self.gathered.push((batch, numbers));
-        if self.gathered_bytes >= GATHER_BYTES {
+        if self.gathered_bytes >= self.room.gather {
             self.split().await?;
         }
         Ok(())
@@ -149,7 +172,7 @@ impl PartitionWriter {
             waiting.bytes += bytes;
             self.waiting_bytes += bytes;
         }
-        while self.waiting_bytes > WAITING_BYTES {
+        while self.waiting_bytes > self.room.waiting {
             let Some(largest) = self.waiting.iter().max_by_key(|(_, w)| w.bytes).map(|(number, _)| *number) else {
                 break;
             };
@@ -185,7 +208,7 @@ impl PartitionWriter {
         if writing.file.estimated_size() >= TARGET_FILE_BYTES {
             self.close(number).await?;
         }
-        while self.open.values().map(|w| w.file.buffered()).sum::<usize>() > BUFFERED_BYTES {
+        while self.open.values().map(|w| w.file.buffered()).sum::<usize>() > self.room.buffered {
             let largest = self.open.iter().max_by_key(|(_, w)| w.file.buffered()).map(|(number, _)| *number);
             let Some(largest) = largest else { break };
             self.close(largest).await?;

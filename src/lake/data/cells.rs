@@ -113,7 +113,7 @@ fn json_at(array: &dyn Array, row: usize) -> Json {
 ///
 /// # Errors
 /// `BadPartitionValue` where the value is not of the type.
-pub(super) fn repeated(value: &Value, data_type: &DataType, rows: usize) -> Result<ArrayRef> {
+pub fn repeated(value: &Value, data_type: &DataType, rows: usize) -> Result<ArrayRef> {
     if value.is_null() {
         return Ok(new_null_array(data_type, rows));
     }
@@ -154,4 +154,80 @@ fn one_value(value: &Value, data_type: &DataType) -> Option<ArrayRef> {
 
 fn single<T: ArrowPrimitiveType>(value: T::Native) -> ArrayRef {
     Arc::new(PrimitiveArray::<T>::new(vec![value].into(), None))
+}
+
+/// A column of computed values.
+///
+/// # Errors
+/// `Internal` where a value is not of the type, `UnsupportedType` for a nested one.
+pub fn array_of(values: &[Value], data_type: &DataType) -> Result<ArrayRef> {
+    let odd = |value: &Value| {
+        Error::new(ErrorKind::Internal, format!("{value} was computed for a column of the type {data_type}"))
+    };
+    macro_rules! numbers {
+        ($t:ty, $pattern:pat => $value:expr) => {{
+            let cells: Vec<Option<<$t as ArrowPrimitiveType>::Native>> = values
+                .iter()
+                .map(|value| match value {
+                    Value::Null => Ok(None),
+                    $pattern => ($value).map(Some).ok_or_else(|| odd(value)),
+                    _ => Err(odd(value)),
+                })
+                .collect::<Result<_>>()?;
+            PrimitiveArray::<$t>::from_iter(cells)
+        }};
+    }
+    Ok(match data_type {
+        DataType::Boolean => {
+            let cells = values.iter().map(|value| match value {
+                Value::Null => Ok(None),
+                Value::Boolean(b) => Ok(Some(*b)),
+                _ => Err(odd(value)),
+            });
+            Arc::new(cells.collect::<Result<BooleanArray>>()?)
+        }
+        DataType::Int8 => Arc::new(numbers!(Int8Type, Value::Int(i) => i8::try_from(*i).ok())),
+        DataType::Int16 => Arc::new(numbers!(Int16Type, Value::Int(i) => i16::try_from(*i).ok())),
+        DataType::Int32 => Arc::new(numbers!(Int32Type, Value::Int(i) => i32::try_from(*i).ok())),
+        DataType::Int64 => Arc::new(numbers!(Int64Type, Value::Int(i) => Some(*i))),
+        DataType::Float32 => Arc::new(numbers!(Float32Type, Value::Float(x) => Some(*x))),
+        DataType::Float64 => Arc::new(numbers!(Float64Type, Value::Double(x) => Some(*x))),
+        DataType::Date32 => Arc::new(numbers!(Date32Type, Value::Date(days) => Some(*days))),
+        DataType::Decimal128(precision, to) => {
+            let array = numbers!(Decimal128Type, Value::Decimal { unscaled, scale } =>
+                (i8::try_from(*scale) == Ok(*to)).then_some(*unscaled));
+            let typed = array.with_precision_and_scale(*precision, *to);
+            Arc::new(typed.map_err(|e| Error::new(ErrorKind::Internal, "a computed decimal").because(e))?)
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, Some(zone)) => {
+            let array = numbers!(TimestampMicrosecondType, Value::Timestamp(us) => Some(*us));
+            Arc::new(array.with_timezone(Arc::clone(zone)))
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, None) => {
+            Arc::new(numbers!(TimestampMicrosecondType, Value::TimestampNtz(us) => Some(*us)))
+        }
+        DataType::Utf8 => {
+            let cells = values.iter().map(|value| match value {
+                Value::Null => Ok(None),
+                Value::String(s) => Ok(Some(s.as_str())),
+                _ => Err(odd(value)),
+            });
+            Arc::new(cells.collect::<Result<StringArray>>()?)
+        }
+        DataType::Binary => {
+            let cells = values.iter().map(|value| match value {
+                Value::Null => Ok(None),
+                Value::Binary(b) => Ok(Some(b.as_slice())),
+                _ => Err(odd(value)),
+            });
+            Arc::new(cells.collect::<Result<BinaryArray>>()?)
+        }
+        other => {
+            return Err(Error::new(
+                ErrorKind::UnsupportedType,
+                format!("values of the type {other} cannot be computed"),
+            )
+            .hint("Assign whole rows with *."));
+        }
+    })
 }

@@ -15,7 +15,7 @@ mod stats;
 mod types;
 mod writer;
 
-pub use cells::value_at;
+pub use cells::{array_of, repeated, value_at};
 pub use deletion::{DvPath, decode_deletion_vector, dv_location};
 pub use layout::TableLayout;
 pub use open::parquet_schema;

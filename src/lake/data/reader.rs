@@ -74,8 +74,27 @@ impl DataReader {
         columns: &[usize],
         select: Option<&[u64]>,
     ) -> Result<BoxStream<'static, Result<LiveBatch>>> {
+        self.read_part(file, columns, select, &(0..u64::MAX)).await
+    }
+
+    /// Like [`DataReader::read`], but only of the physical rows `within`.
+    ///
+    /// # Errors
+    /// The same.
+    pub async fn read_part(
+        &self,
+        file: &ReadFile,
+        columns: &[usize],
+        select: Option<&[u64]>,
+        within: &Range<u64>,
+    ) -> Result<BoxStream<'static, Result<LiveBatch>>> {
         let opened = open_file(file).await?;
-        let ranges = live_ranges(opened.rows, file.deleted.as_deref(), select).map_err(|e| opened.reader.damaged(e))?;
+        let mut ranges =
+            live_ranges(opened.rows, file.deleted.as_deref(), select).map_err(|e| opened.reader.damaged(e))?;
+        for range in &mut ranges {
+            *range = range.start.max(within.start)..range.end.min(within.end);
+        }
+        ranges.retain(|range| range.start < range.end);
         let projection = Projection::new(&self.layout, columns, &opened, &file.partition)?;
         let scan = Scan {
             batches: batches(&opened, &projection, &ranges).await?,
@@ -85,6 +104,31 @@ impl DataReader {
         };
         Ok(stream::try_unfold(scan, |mut scan| async move { Ok(scan.next().await?.map(|batch| (batch, scan))) })
             .boxed())
+    }
+
+    /// The file's physical rows in parts that can be decoded by themselves, of
+    /// about `bytes` each as they are stored: whole row groups.
+    ///
+    /// # Errors
+    /// `MissingFiles`, `BadDataFile`, `Storage`.
+    pub async fn parts(&self, file: &ReadFile, bytes: u64) -> Result<Vec<Range<u64>>> {
+        let whole = 0..u64::MAX;
+        if file.size <= bytes {
+            return Ok(vec![whole]);
+        }
+        let opened = open_file(file).await?;
+        let (mut parts, mut start, mut end, mut size) = (Vec::new(), 0, 0, 0);
+        for group in opened.metadata.metadata().row_groups() {
+            end += u64::try_from(group.num_rows()).unwrap_or(0);
+            size += u64::try_from(group.compressed_size()).unwrap_or(0);
+            if size >= bytes {
+                parts.push(start..end);
+                (start, size) = (end, 0);
+            }
+        }
+        // Whatever the row groups say, no row is left out.
+        parts.push(start..whole.end);
+        Ok(parts)
     }
 
     /// Live rows: those of the footer, less the deleted ones.

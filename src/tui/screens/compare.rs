@@ -111,6 +111,8 @@ impl CompareScreen {
             Effect::Unchanged => plan.rows.unchanged,
             Effect::Deleted => plan.rows.deleted,
             Effect::Zombies => plan.rows.zombies,
+            Effect::Kept => plan.rows.kept,
+            Effect::Ignored => plan.rows.ignored,
         })
     }
 

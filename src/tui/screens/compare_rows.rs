@@ -12,7 +12,7 @@ pub fn role(effect: Effect) -> Role {
     match effect {
         Effect::Inserted => Role::Insert,
         Effect::Updated => Role::Update,
-        Effect::Unchanged => Role::Same,
+        Effect::Unchanged | Effect::Kept | Effect::Ignored => Role::Same,
         Effect::Deleted => Role::Delete,
         Effect::Zombies => Role::Zombie,
     }

@@ -1,0 +1,104 @@
+//! How much of the machine the engine may take.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::folders;
+use crate::error::{Error, ErrorKind, Result};
+
+/// Where nothing is known of the machine's memory.
+const FALLBACK: u64 = 2 << 30;
+const SMALLEST: u64 = 64 << 20;
+
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EngineConfig {
+    /// `4GiB`, `512 MiB` or bytes; unset: half of what is free when a plan is made.
+    pub memory_limit: Option<String>,
+    /// Where rows go that do not fit; unset: the platform's cache folder.
+    pub spill_dir: Option<String>,
+}
+
+impl EngineConfig {
+    /// # Errors
+    /// `BadConfig` for a size that is none.
+    pub fn check(&self) -> Result<()> {
+        self.memory_limit.as_deref().map(size).transpose().map(drop)
+    }
+
+    /// Bytes. The environment's `PARTWISE_MEMORY_LIMIT` goes before the config.
+    ///
+    /// # Errors
+    /// `BadConfig` for a size that is none.
+    pub fn memory(&self) -> Result<u64> {
+        let text = std::env::var("PARTWISE_MEMORY_LIMIT").ok().or_else(|| self.memory_limit.clone());
+        match text {
+            Some(text) => size(&text),
+            None => Ok((available().unwrap_or(2 * FALLBACK) / 2).max(SMALLEST)),
+        }
+    }
+
+    pub fn spill_dir(&self) -> PathBuf {
+        match &self.spill_dir {
+            Some(folder) => folders::expand_home(folder),
+            None => folders::cache_dir(),
+        }
+    }
+}
+
+/// Bytes of a size as people write it: powers of 1024 for `KiB`, of 1000 for `KB`.
+///
+/// # Errors
+/// `BadConfig`.
+pub fn size(text: &str) -> Result<u64> {
+    let bad = |why: &str| {
+        Error::new(ErrorKind::BadConfig, format!("the size \"{text}\" {why}"))
+            .hint("Write 4GiB, 512 MiB, 1.5GB or a number of bytes.")
+    };
+    let trimmed = text.trim();
+    let digits = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
+    let (number, unit) = trimmed.split_at(digits);
+    let number: f64 = number.parse().map_err(|_| bad("is no number with a unit"))?;
+    let factor: f64 = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1.0,
+        "kib" | "k" => 1024.0,
+        "mib" | "m" => 1024.0 * 1024.0,
+        "gib" | "g" => 1024.0 * 1024.0 * 1024.0,
+        "tib" | "t" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
+        "kb" => 1e3,
+        "mb" => 1e6,
+        "gb" => 1e9,
+        "tb" => 1e12,
+        _ => return Err(bad("has an unknown unit")),
+    };
+    let bytes = number * factor;
+    if !(bytes >= SMALLEST as f64 && bytes <= 1e15) {
+        return Err(bad("is below 64 MiB or beyond reason"));
+    }
+    Ok(bytes as u64)
+}
+
+/// Bytes that programs can have without swapping, where the platform tells.
+fn available() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_as_people_write_them() {
+        assert_eq!(size("1GiB").unwrap(), 1 << 30);
+        assert_eq!(size(" 512 MiB ").unwrap(), 512 << 20);
+        assert_eq!(size("1.5GB").unwrap(), 1_500_000_000);
+        assert_eq!(size("104857600").unwrap(), 100 << 20);
+        for wrong in ["", "GiB", "4 apples", "1KiB", "-1GiB", "nan", "1e400"] {
+            assert_eq!(size(wrong).unwrap_err().kind, ErrorKind::BadConfig, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What a person wants done with a source: one word a plan kind.
+
+use crate::plan::append::Append;
+use crate::plan::clauses::{Clauses, On};
+use crate::plan::kinds::RowSpec;
+use crate::plan::merge::Merge;
+use crate::plan::overwrite::{Mode, Overwrite};
+use crate::plan::replace_where::ReplaceWhere;
+use crate::plan::scd2::Scd2;
+use crate::plan::{Pairing, Reach, RowRule, Spec};
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Strategy {
+    /// Dynamic: the partitions that occur in the source.
+    Overwrite,
+    /// Static: the whole table.
+    OverwriteAll,
+    ReplaceWhere {
+        predicate: String,
+    },
+    Append,
+    /// Update what matches by key, insert what does not.
+    Merge {
+        null_safe_keys: bool,
+        delete_missing: bool,
+    },
+    /// Rows that arrive late: insert what does not match.
+    InsertOnly {
+        null_safe_keys: bool,
+    },
+    /// A MERGE as somebody wrote it.
+    Clauses {
+        on: On,
+        clauses: Clauses,
+    },
+    Scd2(Scd2Columns),
+}
+
+/// The columns of a slowly changing dimension.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Scd2Columns {
+    /// Empty: every other column that the source has.
+    pub track: Vec<String>,
+    pub effective_from: String,
+    pub effective_to: String,
+    pub current: Option<String>,
+    /// SQL over `s`: when delivered versions begin.
+    pub effective_at: String,
+}
+
+impl Strategy {
+    /// What people call it.
+    pub fn title(&self) -> &'static str {
+        match self {
+            Strategy::Overwrite => "overwrite",
+            Strategy::OverwriteAll => "overwrite all",
+            Strategy::ReplaceWhere { .. } => "replace where",
+            Strategy::Append => "append",
+            Strategy::Merge { delete_missing: false, .. } => "MERGE",
+            Strategy::Merge { delete_missing: true, .. } => "MERGE+delete",
+            Strategy::InsertOnly { .. } => "insert only",
+            Strategy::Clauses { .. } => "MERGE (clauses)",
+            Strategy::Scd2(_) => "SCD type 2",
+        }
+    }
+
+    /// Whether rows need an identity.
+    pub fn needs_key(&self) -> bool {
+        !matches!(self, Strategy::Overwrite | Strategy::OverwriteAll | Strategy::ReplaceWhere { .. } | Strategy::Append)
+    }
+
+    /// The key that the strategy itself names.
+    pub fn own_key(&self) -> Option<Vec<String>> {
+        match self {
+            Strategy::Clauses { on, .. } => Some(on.keys.iter().map(|pair| pair.target.clone()).collect()),
+            _ => None,
+        }
+    }
+
+    /// `columns` are the table's; `delivered` the source's.
+    pub fn spec(&self, rows: RowSpec, columns: &[String], delivered: &[String]) -> Spec {
+        match self.clone() {
+            Strategy::Overwrite => Spec::Overwrite(Overwrite { mode: Mode::Dynamic, rows }),
+            Strategy::OverwriteAll => Spec::Overwrite(Overwrite { mode: Mode::Static, rows }),
+            Strategy::ReplaceWhere { predicate } => Spec::ReplaceWhere(ReplaceWhere { predicate, rows }),
+            Strategy::Append => Spec::Append(Append { rows }),
+            Strategy::Merge { null_safe_keys, delete_missing } => {
+                Spec::Merge(Merge::upsert(rows, null_safe_keys, delete_missing))
+            }
+            Strategy::InsertOnly { null_safe_keys } => Spec::Merge(Merge::insert_only(rows, null_safe_keys)),
+            Strategy::Clauses { on, clauses } => Spec::Merge(Merge { rows, on, clauses }),
+            Strategy::Scd2(scd2) => Spec::Scd2(scd2.spec(rows, columns, delivered)),
+        }
+    }
+}
+
+impl Scd2Columns {
+    fn spec(self, rows: RowSpec, columns: &[String], delivered: &[String]) -> Scd2 {
+        let own = [Some(&self.effective_from), Some(&self.effective_to), self.current.as_ref()];
+        let is_own = |c: &String| own.iter().flatten().any(|o| o.eq_ignore_ascii_case(c));
+        let has = |c: &String| delivered.iter().any(|d| d.eq_ignore_ascii_case(c));
+        let is_key = |c: &String| rows.key.iter().any(|k| k.eq_ignore_ascii_case(c));
+        let carried: Vec<String> = columns.iter().filter(|c| !is_own(c) && !is_key(c) && has(c)).cloned().collect();
+        let ignored = |c: &&String| !rows.ignore.contains(c);
+        let track = if self.track.is_empty() { carried.iter().filter(ignored).cloned().collect() } else { self.track };
+        Scd2 {
+            track,
+            effective_from: self.effective_from,
+            effective_to: self.effective_to,
+            current: self.current,
+            effective_at: self.effective_at,
+            carried,
+            rows,
+        }
+    }
+}
+
+/// How rows are identified by some rules: a join's own pairs, else columns of
+/// one name.
+pub fn key_pairs(rules: &[RowRule], key: &[String]) -> Vec<crate::plan::clauses::KeyPair> {
+    let joined = rules.iter().find_map(|rule| match &rule.pairing {
+        Pairing::Join(on) => Some(on.keys.clone()),
+        Pairing::Multiset | Pairing::Never => None,
+    });
+    joined.unwrap_or_else(|| On::columns(key, true).keys)
+}
+
+/// Whether any rule writes whole delivered rows, or asks for whole rows to
+/// compare.
+pub fn whole_rows(rules: &[RowRule]) -> bool {
+    rules.iter().any(|rule| rule.writes_whole_rows() || matches!(rule.reach, Reach::Where(_)))
+}
