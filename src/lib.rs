@@ -11,6 +11,7 @@
 //! | [`gate`] | one file per gate (pure) | plan, table |
 //! | [`config`] | `config.toml`, folders | gate |
 //! | [`predicate`] | the one predicate language and its lowerings | table |
+//! | [`statement`] | statements that notebooks run, as intents | predicate, plan, table |
 //! | [`lake`] | getting at tables: discovery, log, data files, commit | table, plan |
 //! | [`source`] | getting at what was delivered | lake, plan, table |
 //! | [`engine`] | classify, page, stage, verify, over the plan algebra | source, lake, predicate, plan, gate, table |
@@ -34,5 +35,6 @@ pub mod plan;
 pub mod predicate;
 pub mod progress;
 pub mod source;
+pub mod statement;
 pub mod table;
 pub mod tui;

@@ -6,6 +6,7 @@ mod cli;
 mod config_example;
 mod demo;
 mod docs;
+mod expressions;
 mod model;
 mod predicate;
 mod property;

@@ -96,7 +96,7 @@ fn as_f64(n: Number) -> f64 {
 
 /// The nearest double to a decimal. The decimal's text is what is rounded:
 /// dividing by a power of ten would round twice.
-pub(super) fn decimal_as_f64(unscaled: i128, scale: u8) -> f64 {
+pub(crate) fn decimal_as_f64(unscaled: i128, scale: u8) -> f64 {
     crate::table::number::decimal(unscaled, scale).parse().unwrap_or(f64::NAN)
 }
 

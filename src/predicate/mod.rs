@@ -2,14 +2,16 @@
 //! to engines.
 
 pub mod ast;
-mod compare;
+pub(crate) mod compare;
 mod evaluate;
 pub mod grid;
 mod parse;
 pub mod polars;
+pub(crate) mod row;
 
 pub use ast::{Comparison, Expr, Operand};
 pub use grid::Grid;
+pub use row::{Bound, RowExpr, Scope, Side};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::table::Value;
