@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::ops::{At, SourceRequest};
+use crate::ops::{At, Binding, SourceRequest};
 use crate::predicate::Predicate;
 use crate::table::value::parse_timestamp;
 
@@ -51,9 +51,10 @@ pub fn column_name(text: &str) -> std::result::Result<String, String> {
 #[derive(Debug, Clone, Args)]
 pub struct SourceArgs {
     /// What was delivered: a Parquet file, folder or glob, or a Delta table.
-    /// Values in folder names (column=value) are not read
+    /// Values in folder names (column=value) are not read. With --sql: NAME=SOURCE
+    /// for the tables that the statement reads
     #[arg(long, value_name = "SOURCE")]
-    pub source: String,
+    pub source: Vec<String>,
     /// The columns that identify a row [default: the config's for the table]
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = column_name)]
     pub key: Vec<String>,
@@ -63,12 +64,22 @@ pub struct SourceArgs {
 }
 
 impl SourceArgs {
-    pub fn request(&self) -> SourceRequest {
-        SourceRequest {
-            source: self.source.clone(),
-            key: self.key.clone(),
-            ignore: self.ignore.clone(),
-            ..SourceRequest::default()
+    /// # Errors
+    /// `Usage` where not exactly one source is named.
+    pub fn request(&self) -> Result<SourceRequest> {
+        match self.source.as_slice() {
+            [only] => Ok(SourceRequest { source: only.clone(), ..self.options() }),
+            _ => Err(Error::new(ErrorKind::Usage, "one --source is needed, and no more than one")),
         }
+    }
+
+    /// Everything but the source itself.
+    pub fn options(&self) -> SourceRequest {
+        SourceRequest { key: self.key.clone(), ignore: self.ignore.clone(), ..SourceRequest::default() }
+    }
+
+    /// What the names in a statement stand for.
+    pub fn bindings(&self) -> Vec<Binding> {
+        self.source.iter().map(|text| Binding::parse(text)).collect()
     }
 }

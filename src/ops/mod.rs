@@ -18,6 +18,7 @@ mod rebase;
 pub mod recover;
 mod refusals;
 pub mod restore;
+pub mod statement;
 pub mod strategy;
 pub mod undo;
 mod verify;
@@ -30,6 +31,7 @@ pub use discover::{TableSummary, find_tables};
 pub use prepare::{Prepared, SourceRequest, prepare};
 pub use recover::recover;
 pub use restore::prepare_restore;
+pub use statement::{Binding, OverwriteMode, from_statement};
 pub use strategy::{Scd2Columns, Strategy};
 pub use undo::prepare_undo;
 

@@ -9,7 +9,7 @@ use super::applied;
 use super::browse::OpenTable;
 use super::context::Context;
 use super::refusals::{key_types, table_refusals};
-use super::strategy::{Strategy, key_pairs, whole_rows};
+use super::strategy::{Strategy, key_pairs, settle_view, whole_rows};
 use crate::engine::local::{LocalEngine, delivered_schema};
 use crate::engine::{Classified, Engine, PartitionSummary, RowJob, Spilling, Summary};
 use crate::error::{Error, ErrorKind, Result};
@@ -122,8 +122,11 @@ pub(super) async fn prepare_all(
     strategies: &[Strategy],
     progress: &Progress,
 ) -> Result<Vec<Prepared>> {
+    let now = chrono::Utc::now().timestamp_micros();
+    let strategies: Vec<Strategy> = strategies.iter().map(|s| s.clone().settled(now)).collect::<Result<_>>()?;
     let own = strategies.iter().find_map(Strategy::own_key);
-    let rows = row_spec(table, source, request, own)?;
+    let mut rows = row_spec(table, source, request, own)?;
+    settle_view(&mut rows.view, now)?;
     if rows.key.is_empty() && strategies.iter().any(Strategy::needs_key) {
         return Err(Error::new(ErrorKind::Usage, "a MERGE needs a key: the columns that identify a row")
             .hint("Give --key A,B, or set key for this table in the config."));

@@ -1,13 +1,16 @@
 //! What a person wants done with a source: one word a plan kind.
 
+use crate::error::Result;
 use crate::plan::append::Append;
-use crate::plan::clauses::{Clauses, On};
+use crate::plan::clauses::{Assignments, BySourceAction, Clauses, MatchedAction, On};
 use crate::plan::kinds::RowSpec;
 use crate::plan::merge::Merge;
 use crate::plan::overwrite::{Mode, Overwrite};
 use crate::plan::replace_where::ReplaceWhere;
 use crate::plan::scd2::Scd2;
+use crate::plan::view::SourceView;
 use crate::plan::{Pairing, Reach, RowRule, Spec};
+use crate::predicate::RowExpr;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Strategy {
@@ -48,7 +51,85 @@ pub struct Scd2Columns {
     pub effective_at: String,
 }
 
+/// A text that says the same thing whenever it is read: the clock stops at `now`
+/// (microseconds since 1970), names are written in one way.
+fn settled(text: &str, now: i64) -> Result<String> {
+    Ok(RowExpr::parse(text)?.pin(now).text().to_owned())
+}
+
+fn settle_condition(condition: &mut Option<String>, now: i64) -> Result<()> {
+    if let Some(text) = condition {
+        *text = settled(text, now)?;
+    }
+    Ok(())
+}
+
+fn settle_list(list: &mut [(String, String)], now: i64) -> Result<()> {
+    list.iter_mut().try_for_each(|(_, text)| {
+        *text = settled(text, now)?;
+        Ok(())
+    })
+}
+
+fn settle_assignments(assignments: &mut Assignments, now: i64) -> Result<()> {
+    match assignments {
+        Assignments::All => Ok(()),
+        Assignments::Set(list) => settle_list(list, now),
+    }
+}
+
+/// Stops the clock in a source's view.
+///
+/// # Errors
+/// `Usage` for texts that cannot be read.
+pub fn settle_view(view: &mut SourceView, now: i64) -> Result<()> {
+    settle_condition(&mut view.filter, now)?;
+    settle_list(&mut view.columns, now)
+}
+
 impl Strategy {
+    /// The same strategy with every text settled, so that a plan means the same
+    /// whenever it is carried out.
+    ///
+    /// # Errors
+    /// `Usage` for texts that cannot be read.
+    pub fn settled(mut self, now: i64) -> Result<Strategy> {
+        match &mut self {
+            Strategy::Clauses { on, clauses } => {
+                settle_condition(&mut on.condition, now)?;
+                for clause in &mut clauses.matched {
+                    settle_condition(&mut clause.condition, now)?;
+                    match &mut clause.action {
+                        MatchedAction::Update(values) => settle_assignments(values, now)?,
+                        MatchedAction::Delete => {}
+                        MatchedAction::Close { update, insert } => {
+                            settle_assignments(update, now)?;
+                            settle_assignments(insert, now)?;
+                        }
+                    }
+                }
+                for clause in &mut clauses.not_matched {
+                    settle_condition(&mut clause.condition, now)?;
+                    settle_assignments(&mut clause.values, now)?;
+                }
+                for clause in &mut clauses.by_source {
+                    settle_condition(&mut clause.condition, now)?;
+                    if let BySourceAction::Update(list) = &mut clause.action {
+                        settle_list(list, now)?;
+                    }
+                }
+            }
+            Strategy::Scd2(columns) => columns.effective_at = settled(&columns.effective_at, now)?,
+            Strategy::Overwrite
+            | Strategy::OverwriteAll
+            | Strategy::ReplaceWhere { .. }
+            | Strategy::Append
+            | Strategy::Merge { .. }
+            | Strategy::InsertOnly { .. } => {}
+        }
+        Ok(self)
+    }
+
     /// What people call it.
     pub fn title(&self) -> &'static str {
         match self {

@@ -23,7 +23,7 @@ pub struct Args {
 
 pub async fn run(args: Args, session: &Session) -> Result<Outcome> {
     let table = OpenTable::open(&session.context, &args.table, At::Latest).await?;
-    let comparison = compare(&session.context, &table, &args.source.request(), &session.progress).await?;
+    let comparison = compare(&session.context, &table, &args.source.request()?, &session.progress).await?;
     Ok(Outcome::Done(if session.json {
         Answer::json(&comparison.to_json())?
     } else {

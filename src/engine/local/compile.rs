@@ -128,7 +128,7 @@ pub fn compile(job: &RowJob, delivered: &Schema, table: &Schema) -> Result<(Vec<
     }
     target.extend(rules.iter().flat_map(|rule| rule.patched.iter().copied()));
     if let Some(latest) = &job.view.latest_by {
-        source.insert(find(delivered, latest, "the source")?);
+        source.insert(delivered_column(delivered, latest)?);
     }
     if job.exact_cells {
         source.extend(0..delivered.fields.len());
@@ -146,6 +146,21 @@ pub fn find(schema: &Schema, name: &str, whose: &str) -> Result<usize> {
         Error::new(ErrorKind::Usage, format!("{whose} has no column {name}"))
             .hint(format!("It has {}.", names.join(", ")))
     })
+}
+
+/// A column of the source, by its name or as SQL over `s`.
+///
+/// # Errors
+/// `Usage`.
+pub fn delivered_column(delivered: &Schema, text: &str) -> Result<usize> {
+    if delivered.find(text).is_some() {
+        return find(delivered, text, "the source");
+    }
+    match RowExpr::parse(text)?.as_column() {
+        Some((side, name)) if side != Some(Side::Target) => find(delivered, name, "the source"),
+        _ => Err(Error::new(ErrorKind::Usage, format!("{text} is no column of the source"))
+            .hint("Newer rows are told by one column.")),
+    }
 }
 
 struct Compiler<'a> {
@@ -211,14 +226,7 @@ impl Compiler<'_> {
 
     fn condition(&self, text: Option<&String>) -> Result<Option<Bound>> {
         let Some(text) = text else { return Ok(None) };
-        let bound = self.bind(text)?;
-        if !bound.is_condition() {
-            return Err(Error::new(
-                ErrorKind::Usage,
-                format!("the condition {text} is a {}, not true or false", bound.data_type()),
-            ));
-        }
-        Ok(Some(bound))
+        self.bind(text)?.condition().map(Some)
     }
 
     fn bind(&self, text: &str) -> Result<Bound> {

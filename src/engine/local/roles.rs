@@ -1,6 +1,6 @@
 //! Which column plays which part in a job.
 
-use super::compile::{Cells, Compiled, Nulls, compile, find};
+use super::compile::{Cells, Compiled, Nulls, compile, delivered_column, find};
 use super::delivered::delivered_schema;
 use super::measure::MeasureRows;
 use super::rows::{NULL_KEY, NULL_NARROW, NULL_NARROW_STRICT, NULL_STRICT};
@@ -82,7 +82,7 @@ pub fn resolve(job: &RowJob, layout: &TableLayout) -> Result<(Roles, Vec<Compile
     let latest = match &job.view.latest_by {
         None => None,
         Some(name) => {
-            let column = find(&delivered, name, "the source")?;
+            let column = delivered_column(&delivered, name)?;
             cells.source.iter().position(|c| *c == column)
         }
     };

@@ -87,6 +87,15 @@ impl RowExpr {
         &self.text
     }
 
+    /// The column that it is, with its side where an alias says it, if it is
+    /// nothing more.
+    pub fn as_column(&self) -> Option<(Option<Side>, &str)> {
+        match &self.node {
+            Node::Column { side, name } => Some((*side, name)),
+            _ => None,
+        }
+    }
+
     /// The columns of one side that are named with their alias, each once.
     pub fn columns(&self, side: Side) -> Vec<String> {
         self.names(Some(side))

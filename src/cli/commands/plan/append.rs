@@ -1,6 +1,8 @@
 //! `partwise plan append`
 
-use super::road::{PlanArgs, from_source};
+use std::path::PathBuf;
+
+use super::road::{PlanArgs, Wanted, from_source};
 use crate::cli::Session;
 use crate::cli::args::SourceArgs;
 use crate::cli::output::Answer;
@@ -14,10 +16,18 @@ pub struct Args {
     table: String,
     #[command(flatten)]
     source: SourceArgs,
+    /// A file with an INSERT INTO statement; --source NAME=PATH says where the
+    /// tables are that it reads
+    #[arg(long, value_name = "FILE")]
+    sql: Option<PathBuf>,
     #[command(flatten)]
     plan: PlanArgs,
 }
 
 pub async fn run(args: Args, session: &Session) -> Result<Answer> {
-    from_source(session, &args.table, &args.source, Strategy::Append, &args.plan).await
+    let wanted = match args.sql {
+        Some(file) => Wanted::Sql { file, mode: None },
+        None => Wanted::Strategy(Strategy::Append),
+    };
+    from_source(session, &args.table, &args.source, wanted, &args.plan).await
 }

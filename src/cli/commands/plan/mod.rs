@@ -3,8 +3,10 @@
 mod append;
 mod merge;
 mod overwrite;
+mod replace_where;
 mod restore;
 pub(super) mod road;
+mod scd2;
 
 use clap::Subcommand;
 
@@ -21,10 +23,14 @@ pub struct Args {
 enum Kind {
     /// Replace the partitions that occur in the source
     Overwrite(overwrite::Args),
+    /// Replace the rows that a predicate chooses
+    ReplaceWhere(replace_where::Args),
     /// Insert every delivered row
     Append(append::Args),
     /// Update what matches by key, insert what does not
     Merge(merge::Args),
+    /// Close changed rows and insert their new versions (SCD type 2)
+    Scd2(scd2::Args),
     /// Put the whole table back to an earlier version
     Restore(restore::Args),
 }
@@ -32,8 +38,10 @@ enum Kind {
 pub async fn run(args: Args, session: &Session) -> Result<Outcome> {
     let answer = match args.kind {
         Kind::Overwrite(args) => overwrite::run(args, session).await,
+        Kind::ReplaceWhere(args) => replace_where::run(args, session).await,
         Kind::Append(args) => append::run(args, session).await,
         Kind::Merge(args) => merge::run(args, session).await,
+        Kind::Scd2(args) => scd2::run(args, session).await,
         Kind::Restore(args) => restore::run(args, session).await,
     };
     answer.map(Outcome::Done)

@@ -14,7 +14,7 @@ use crate::cli::output::{self, Answer};
 use crate::error::{Context, Error, ErrorKind, Result};
 use crate::gate;
 use crate::ops::prepare::DiffPage;
-use crate::ops::{ApplyOptions, At, OpenTable, Prepared, Strategy, apply, prepare};
+use crate::ops::{ApplyOptions, At, OpenTable, OverwriteMode, Prepared, Strategy, apply, from_statement, prepare};
 use crate::plan::{Effect, GateStatus, Plan, Verdict};
 
 /// Flags of everything that may end in a commit.
@@ -77,18 +77,44 @@ fn parse_effect(text: &str) -> std::result::Result<Effect, String> {
     })
 }
 
-/// Plans one strategy for a delivered source, and goes on with the plan.
+/// What a command asks for.
+pub enum Wanted {
+    Strategy(Strategy),
+    /// Whatever the statement in a file says; `-` is standard input.
+    Sql {
+        file: PathBuf,
+        mode: Option<OverwriteMode>,
+    },
+}
+
+/// Plans what is wanted of a delivered source, and goes on with the plan.
 pub async fn from_source(
     session: &Session,
     table: &str,
     source: &SourceArgs,
-    strategy: Strategy,
+    wanted: Wanted,
     args: &PlanArgs,
 ) -> Result<Answer> {
     args.check(session)?;
     let table = OpenTable::open(&session.context, table, At::Latest).await?;
-    let prepared = prepare(&session.context, &table, &source.request(), strategy, &session.progress).await?;
+    let (request, strategy) = match wanted {
+        Wanted::Strategy(strategy) => (source.request()?, strategy),
+        Wanted::Sql { file, mode } => {
+            let sql = read_statement(&file)?;
+            from_statement(&table, &sql, &source.bindings(), mode, source.options()).await?
+        }
+    };
+    let prepared = prepare(&session.context, &table, &request, strategy, &session.progress).await?;
     carry_on(session, prepared, args).await
+}
+
+fn read_statement(file: &Path) -> Result<String> {
+    if file == Path::new("-") {
+        return std::io::read_to_string(std::io::stdin())
+            .context(ErrorKind::Usage, || "the statement cannot be read from standard input".into());
+    }
+    std::fs::read_to_string(file)
+        .context(ErrorKind::Usage, || format!("the statement cannot be read from {}", file.display()))
 }
 
 /// From a fresh plan: print it, or carry it out where `--apply` asks for that.
