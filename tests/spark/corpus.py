@@ -151,7 +151,7 @@ def spark_words(truth):
     words = {"numTargetRowsInserted": "inserted", "numTargetRowsUpdated": "updated", "numTargetRowsDeleted": "deleted"}
     m = truth["metrics"]
     said = [f"{m[name]} {word}" for name, word in words.items() if m.get(name)]
-    if not said and m.get("numOutputRows") is not None:
+    if "numTargetRowsUpdated" not in m and "numOutputRows" in m:
         said = [f"{m['numOutputRows']} written"] + ([f"{m['numDeletedRows']} deleted"] if m.get("numDeletedRows") else [])
     return ", ".join(said) or ("nothing" if truth["committed"] else "no commit")
 
