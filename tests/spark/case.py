@@ -29,7 +29,8 @@ def save(path, cases):
 
 
 def layout(value, indent, before):
-    """JSON with one line for whatever fits in one; `before` is what stands on the line already."""
+    """JSON with one line for whatever fits in one, and lines filled with small things that have names. `before` is how
+    much stands on the line already."""
     flat = json.dumps(value, ensure_ascii=False)
     top = indent < 4
     if not isinstance(value, (list, dict)) or not value or (not top and indent + before + len(flat) <= WIDTH):
@@ -37,13 +38,22 @@ def layout(value, indent, before):
     inner = indent + 2
     pad = "\n" + " " * inner
     if isinstance(value, list):
-        body = ("," + pad).join(layout(item, inner, 1) for item in value)
-        return "[" + pad + body + "\n" + " " * indent + "]"
-    parts = []
-    for key, item in value.items():
-        name = json.dumps(key, ensure_ascii=False) + ": "
-        parts.append(name + layout(item, inner, len(name) + 1))
-    return "{" + pad + ("," + pad).join(parts) + "\n" + " " * indent + "}"
+        parts = [layout(item, inner, 1) for item in value]
+        small = not top and all(isinstance(item, dict) for item in value)
+    else:
+        names = [json.dumps(key, ensure_ascii=False) + ": " for key in value]
+        parts = [name + layout(item, inner, len(name) + 1) for name, item in zip(names, value.values())]
+        small = not any(isinstance(item, (list, dict)) for item in value.values()) and not top
+    lines = [""]
+    for at, part in enumerate(parts):
+        part += "," if at + 1 < len(parts) else ""
+        fits = small and inner + len(lines[-1]) + 1 + len(part) <= WIDTH
+        if lines[-1] and not fits:
+            lines.append(part)
+        else:
+            lines[-1] += (" " if lines[-1] else "") + part
+    left, right = "[]" if isinstance(value, list) else "{}"
+    return left + pad + pad.join(lines) + "\n" + " " * indent + right
 
 
 def ddl(columns):

@@ -32,6 +32,8 @@ METRICS = (
     "numTargetRowsNotMatchedBySourceDeleted", "numTargetRowsCopied", "numTargetFilesAdded", "numTargetFilesRemoved",
     "numTargetDeletionVectorsAdded", "numOutputRows", "numFiles", "numRemovedFiles", "numDeletedRows", "numCopiedRows",
 )  # fmt: skip
+# Kinds of errors that are no answer to a plan.
+FAULTS = {"Internal", "Storage", "NotATable", "LogGap", "BadCommit", "BadCheckpoint", "BadMetadata", "BadDataFile", "BadSource"}
 # Wrappers around the error that tells what was wrong.
 WRAPPERS = {"TASK_WRITE_FAILED", "FAILED_READ_FILE", "FAILED_EXECUTE_UDF", "NESTED", "INTERNAL_ERROR", "SQLSTATE"}
 
@@ -188,6 +190,7 @@ class Partwise:
         refusals = [r["kind"] for r in plan.get("refusals", [])] or ([plan["error"]["kind"]] if "error" in plan else [])
         if refusals:
             assert code != 0, f"{refusals}, and exit code 0"
+            assert not FAULTS & set(refusals), f"{refusals[0]}: {first(plan)}"
             self.untouched(case, folder, table)
             if "error" in case["truth"]:
                 return "refused"
