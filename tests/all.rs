@@ -4,6 +4,7 @@ mod architecture;
 mod cases;
 mod cli;
 mod config_example;
+mod corpus;
 mod demo;
 mod docs;
 mod expressions;

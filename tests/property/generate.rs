@@ -153,6 +153,7 @@ impl Case {
             deletion_vectors: vectors % 4 == 3,
             paths: if mapped % 2 == 0 { PathStyle::Spark } else { PathStyle::Ascii },
             properties: Vec::new(),
+            required: Vec::new(),
         };
         // Mostly there are no NULL keys: they fail gates and hide other faults.
         let maker = Maker { shape: &shape, null_keys: nulls % 4 == 3 };

@@ -9,60 +9,25 @@ Spark's rows must be the planned ones, and Spark's own RESTORE must work on the 
 """
 import glob
 import json
-import os
 import pathlib
 import shutil
 import subprocess
 import sys
 import tempfile
 
-from pyspark.sql import SparkSession
+import common
+from common import ROOT, overrides
 from pyspark.sql import functions as F
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORK = pathlib.Path(tempfile.mkdtemp(prefix="partwise-spark-"))
 NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 
 
-def session():
-    jar = os.environ.get("DELTA_JAR")
-    builder = SparkSession.builder.master("local[2]").appName("agree")
-    builder = builder.config("spark.jars", jar) if jar else builder.config("spark.jars.packages", "io.delta:delta-spark_2.13:4.0.0")
-    settings = {
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.databricks.delta.snapshotPartitions": "2",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.session.timeZone": "Europe/Berlin",
-        "spark.sql.warehouse.dir": str(WORK / "warehouse"),
-    }
-    for key, value in settings.items():
-        builder = builder.config(key, value)
-    return builder.getOrCreate()
-
-
-def build():
-    """The binary that cargo says it built."""
-    out = subprocess.run(["cargo", "build", "--locked", "--message-format=json"], cwd=ROOT, check=True, capture_output=True, text=True)
-    built = [json.loads(line).get("executable") for line in out.stdout.splitlines()]
-    return next(path for path in reversed(built) if path)
-
-
 def partwise(binary, *arguments, ok=(0,)):
-    env = dict(os.environ, PARTWISE_STATE=str(WORK / "state"))
-    done = subprocess.run([binary, *map(str, arguments), "--json"], env=env, capture_output=True, text=True)
-    if done.returncode not in ok:
-        raise AssertionError(f"{arguments} exits with {done.returncode}: {done.stdout or done.stderr}")
-    return json.loads(done.stdout)
-
-
-def overrides(plan):
-    failed = [gate["name"] for gate in plan["gates"] if gate["status"] == "fail"]
-    return [part for name in failed for part in ("--override", f"{name}=a test")]
+    code, out, err = common.call(binary, WORK, *arguments)
+    if code not in ok:
+        raise AssertionError(f"{arguments} exits with {code}: {out or err}")
+    return json.loads(out)
 
 
 class Table:
@@ -131,8 +96,7 @@ class Table:
 
 
 def main():
-    binary, spark = build(), session()
-    spark.sparkContext.setLogLevel("ERROR")
+    binary, spark = common.build(), common.session("agree", WORK, spark_sql_session_timeZone="Europe/Berlin")
     named = [pathlib.Path(path) for path in sys.argv[1:]]
     if not named:
         demo = WORK / "demo"

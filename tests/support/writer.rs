@@ -1,7 +1,7 @@
 //! A small writer of Delta tables for tests: raw JSON commits and Parquet files.
 //! It shares nothing with the crate but the type of a cell.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -49,6 +49,8 @@ pub struct Shape {
     pub deletion_vectors: bool,
     pub paths: PathStyle,
     pub properties: Vec<(String, String)>,
+    /// Columns that are declared NOT NULL.
+    pub required: Vec<String>,
 }
 
 impl Shape {
@@ -73,7 +75,16 @@ impl Shape {
         self.partition_by.iter().map(|c| row[self.index(c)].clone()).collect()
     }
 
-    fn schema_string(&self) -> String {
+    /// The rows of each partition, in the partitions' order.
+    pub fn grouped(&self, rows: &[Row]) -> Vec<Vec<Row>> {
+        let mut groups: BTreeMap<Row, Vec<Row>> = BTreeMap::new();
+        for row in rows {
+            groups.entry(self.partition_of(row)).or_default().push(row.clone());
+        }
+        groups.into_values().collect()
+    }
+
+    pub(super) fn schema_string(&self) -> String {
         let fields = self.columns.iter().enumerate().map(|(i, column)| {
             let id = i as i64 + 1;
             let inner = self.mapped.then_some(100 + 2 * id);
@@ -82,37 +93,11 @@ impl Shape {
                                "delta.columnMapping.physicalName": self.physical(&column.name)}),
                 false => json!({}),
             };
-            json!({"name": column.name, "type": column.kind.delta_type(inner), "nullable": true, "metadata": metadata})
+            let nullable = !self.required.contains(&column.name);
+            json!({"name": column.name, "type": column.kind.delta_type(inner), "nullable": nullable,
+                   "metadata": metadata})
         });
         json!({"type": "struct", "fields": fields.collect::<Vec<_>>()}).to_string()
-    }
-
-    /// The protocol and metaData actions of the first commit.
-    pub fn head(&self) -> Vec<Json> {
-        let mut configuration: Map<String, Json> = self.properties.iter().map(|(k, v)| (k.clone(), json!(v))).collect();
-        let mut features = BTreeSet::new();
-        if self.mapped {
-            features.insert("columnMapping");
-            configuration.insert("delta.columnMapping.mode".into(), json!("name"));
-            configuration.insert("delta.columnMapping.maxColumnId".into(), json!("400"));
-        }
-        if self.deletion_vectors {
-            features.insert("deletionVectors");
-            configuration.insert("delta.enableDeletionVectors".into(), json!("true"));
-        }
-        if self.columns.iter().any(|c| c.kind == Kind::TimestampNtz) {
-            features.insert("timestampNtz");
-        }
-        let protocol = if features.is_empty() {
-            json!({"minReaderVersion": 1, "minWriterVersion": 2})
-        } else {
-            json!({"minReaderVersion": 3, "minWriterVersion": 7,
-                   "readerFeatures": features, "writerFeatures": features})
-        };
-        let metadata = json!({"id": uuid::Uuid::new_v4().to_string(),
-            "format": {"provider": "parquet", "options": {}}, "schemaString": self.schema_string(),
-            "partitionColumns": self.partition_by, "configuration": configuration, "createdTime": FIRST_COMMIT});
-        vec![json!({"protocol": protocol}), json!({"metaData": metadata})]
     }
 }
 
@@ -166,11 +151,7 @@ impl Fixture {
 
     /// Data files for the rows, one a partition, and their `add` actions.
     pub fn add_each(&mut self, rows: &[Row], options: &FileOptions) -> Vec<Json> {
-        let mut groups: BTreeMap<Row, Vec<Row>> = BTreeMap::new();
-        for row in rows {
-            groups.entry(self.shape.partition_of(row)).or_default().push(row.clone());
-        }
-        groups.values().map(|group| self.add(group, options)).collect()
+        self.shape.grouped(rows).iter().map(|group| self.add(group, options)).collect()
     }
 
     /// One data file for rows of one partition, and its `add` action.
@@ -286,6 +267,18 @@ impl Fixture {
             remove["deletionVector"] = vector.clone();
         }
         json!({"remove": remove})
+    }
+
+    /// What a DELETE of these rows of a file commits: its `remove`, and the
+    /// file once more with a deletion vector where rows are left.
+    pub fn mask(&self, add: &Json, deleted: &[u64], rows: u64) -> Vec<Json> {
+        let mut actions = vec![self.remove(add)];
+        if (deleted.len() as u64) < rows {
+            let mut masked = add.clone();
+            masked["add"]["deletionVector"] = inline_deletion_vector(deleted);
+            actions.push(masked);
+        }
+        actions
     }
 }
 
