@@ -1,6 +1,7 @@
 //! The local engine: narrow hashed rows, partition by partition.
 
 mod classify;
+pub mod days;
 mod elsewhere;
 mod fetch;
 pub mod hash;
