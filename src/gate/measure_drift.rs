@@ -19,6 +19,9 @@ struct Drift {
     after: f64,
     /// Of the absolute values before.
     percent: f64,
+    /// Whether the absolute values are known; otherwise the partitions' sums
+    /// stand for them, and the drift is rather overstated.
+    exact: bool,
 }
 
 impl Gate for MeasureDrift {
@@ -45,11 +48,12 @@ impl Gate for MeasureDrift {
         let threshold = format!("at most {}", percent(t.measure_drift_max_percent));
         let others = drifts.iter().filter(|d| d.percent > t.measure_drift_max_percent).count();
         let message = format!(
-            "Σ {} {} → {}: {} of the absolute values{}",
+            "Σ {} {} → {}: {} of {}{}",
             escape_controls(&worst.measure),
             text(worst.before),
             text(worst.after),
             percent(worst.percent),
+            if worst.exact { "the absolute values" } else { "the sums now" },
             super::words::more(others)
         );
         let observed = json!((worst.percent * 10.0).round() / 10.0);
@@ -61,19 +65,19 @@ impl Gate for MeasureDrift {
 /// `None` where a partition does not tell, where the sums are no finite
 /// numbers, and where everything was 0.
 fn drift(partitions: &[&PlanPartition], measure: String) -> Option<Drift> {
-    let (mut before, mut after, mut absolute) = (0.0, 0.0, 0.0);
+    let (mut before, mut after, mut absolute, mut exact) = (0.0, 0.0, 0.0, true);
     for p in partitions {
         let sums = p.measures.get(&measure)?;
         let number = |side: &str| sums.get(side).and_then(Json::as_str)?.parse::<f64>().ok().filter(|x| x.is_finite());
         let was = number("before")?;
         before += was;
         after += number("after")?;
-        // Where the absolute values were not summed, the partition's own sum is
-        // the least that they can be: the drift is then rather overstated.
-        absolute += number("absolute").unwrap_or(was.abs());
+        let summed = number("absolute");
+        exact &= summed.is_some();
+        absolute += summed.unwrap_or(was.abs());
     }
     let percent = (after - before).abs() * 100.0 / absolute;
-    percent.is_finite().then_some(Drift { measure, before, after, percent })
+    percent.is_finite().then_some(Drift { measure, before, after, percent, exact })
 }
 
 fn text(x: f64) -> String {
@@ -98,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_sum_that_halves_fails() {
-        let words = "Σ amount 1,400 → 750: 46.4 % of the absolute values";
+        let words = "Σ amount 1,400 → 750: 46.4 % of the sums now";
         says(&MeasureDrift, &of(&[(3, "1400", "750")]), &Evidence::default(), GateStatus::Fail, words);
         says(&MeasureDrift, &of(&[(3, "1400", "1450.50")]), &Evidence::default(), GateStatus::Pass, "3.6 %");
     }
@@ -114,7 +118,7 @@ mod tests {
         let mut plan = of(&[(3, "1", "6")]);
         says(&MeasureDrift, &plan, &Evidence::default(), GateStatus::Fail, "500 %");
         plan.partitions[0].measures["amount"]["absolute"] = json!("2000");
-        says(&MeasureDrift, &plan, &Evidence::default(), GateStatus::Pass, "0.2 %");
+        says(&MeasureDrift, &plan, &Evidence::default(), GateStatus::Pass, "0.2 % of the absolute values");
     }
 
     #[test]

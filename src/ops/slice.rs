@@ -57,7 +57,9 @@ impl<'a> Slices<'a> {
                 let raw = stats.values.0.iter().map(Value::to_partition_text).collect();
                 let values = stats.values.to_json(&plan.partition_columns);
                 let rows = stats.rows.known;
-                plan.partitions.push(PlanPartition::left(values, raw, rows, stats.files, stats.bytes));
+                let left = PlanPartition::left(values, raw, rows, stats.files, stats.bytes);
+                let updated = (!plan.key.is_empty()).then_some(0);
+                plan.partitions.push(PlanPartition { updated, ..left });
                 tuples.push(stats.values);
             }
             let mut paired: Vec<_> = tuples.into_iter().zip(std::mem::take(&mut plan.partitions)).collect();
