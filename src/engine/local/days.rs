@@ -71,9 +71,11 @@ impl DayCounts {
         }
     }
 
-    /// Adds what was counted of other rows, under the same partition numbers.
-    pub fn merge(&mut self, other: DayCounts) {
+    /// Adds what was counted of other rows. They number their partitions by
+    /// themselves: `renumber` gives the number that a partition has here.
+    pub fn merge(&mut self, other: DayCounts, renumber: impl Fn(u32) -> u32) {
         for (number, days) in other.0 {
+            let number = renumber(number);
             match days {
                 Days::Counted(days) => days.into_iter().for_each(|(day, rows)| self.count(number, day, rows)),
                 Days::TooMany => {
@@ -185,7 +187,8 @@ mod tests {
     fn merging_is_counting_all_at_once() {
         let (left, right) = (dates([Some(1), Some(1), Some(2)]), dates([Some(2), Some(3)]));
         let mut merged = counted(&[0, 1, 0], &left);
-        merged.merge(counted(&[0, 1], &right));
+        // The other file met the partitions the other way round.
+        merged.merge(counted(&[1, 0], &right), |n| 1 - n);
         let once = counted(&[0, 1, 0, 0, 1], &dates([Some(1), Some(1), Some(2), Some(2), Some(3)]));
         for number in [0, 1] {
             assert_eq!(merged.days(number), once.days(number));
@@ -200,7 +203,7 @@ mod tests {
         assert!(target.overflows(0) && !source.overflows(0));
         assert!(facts("d", &source, &target, |n| n.to_string()).partitions.is_empty());
         let mut merged = source.clone();
-        merged.merge(target);
+        merged.merge(target, |n| n);
         assert!(merged.overflows(0), "too many stays too many");
     }
 
