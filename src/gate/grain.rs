@@ -35,13 +35,16 @@ impl Gate for Grain {
             t.grain_max_percent_of_days, t.grain_min_days, t.grain_min_percent_explained
         );
         let finer = evidence.grain.iter().map(|facts| (facts, finer(plan, facts, t)));
-        // The column that explains most partitions, then most of the lost rows,
-        // then with the fewest days.
-        let best = finer.filter(|(_, list)| !list.is_empty()).max_by(|(_, a), (_, b)| {
-            let lost = |list: &[Found]| list.iter().map(|(_, days)| days.rows_lost_on_absent_days).sum::<u64>();
-            let days = |list: &[Found]| list.iter().map(|(_, days)| days.source_days).sum::<u64>();
-            a.len().cmp(&b.len()).then(lost(a).cmp(&lost(b))).then(days(b).cmp(&days(a)))
-        });
+        // The column that explains most partitions, best with days that the
+        // table has too (a load date has none in common), then most of the lost
+        // rows, then with the fewest days; among equals the first of the table.
+        let rank = |list: &[Found]| {
+            let total = |of: fn(&GrainPartition) -> u64| list.iter().map(|(_, days)| of(days)).sum::<u64>();
+            let common = total(|d| u64::from(d.target_days.saturating_sub(d.days_only_in_target) == d.source_days));
+            (list.len(), common, total(|d| d.rows_lost_on_absent_days), std::cmp::Reverse(total(|d| d.source_days)))
+        };
+        let found: Vec<(&GrainFacts, Vec<Found>)> = finer.filter(|(_, list)| !list.is_empty()).collect();
+        let best = found.iter().rev().max_by_key(|(_, list)| rank(list));
         let Some((facts, found)) = best else {
             let columns: Vec<&str> = evidence.grain.iter().map(|facts| facts.column.as_str()).collect();
             let message = format!("no finer than the partition by {}", escape_controls(&columns.join(", ")));
@@ -145,6 +148,19 @@ mod tests {
         let grain = vec![days("due_date", 12, 40, 28, 1_160, 1_100), days("posting_date", 1, 30, 29, 1_160, 1_160)];
         let (plan, evidence) = of(1_200, 40, grain);
         says(&Grain, &plan, &evidence, GateStatus::Fail, "posting_date");
+        // A load date that the table does not have explains less, although it
+        // would lose more rows; among equals the first column is named.
+        let one_day = |column| days(column, 1, 30, 29, 1_160, 1_160);
+        let grain = vec![days("loaded_at", 1, 30, 30, 1_200, 1_200), one_day("posting_date"), one_day("entry_date")];
+        let (plan, evidence) = of(1_200, 40, grain);
+        says(&Grain, &plan, &evidence, GateStatus::Fail, "posting_date");
+    }
+
+    /// The newest day, which the table does not have yet.
+    #[test]
+    fn a_day_that_is_not_in_the_table_fails_too() {
+        let (plan, evidence) = of(1_200, 40, vec![days("posting_date", 1, 30, 30, 1_200, 1_200)]);
+        says(&Grain, &plan, &evidence, GateStatus::Fail, "1 of 30 days");
     }
 
     #[test]
