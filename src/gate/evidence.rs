@@ -54,6 +54,8 @@ pub struct NearDuplicates {
 pub struct GrainFacts {
     pub column: String,
     pub partitions: Vec<GrainPartition>,
+    /// Partitions with more days than are counted, which are not listed.
+    pub uncounted: u64,
 }
 
 /// NULL is no day. Counts are exact; a partition with more days than are

@@ -27,7 +27,8 @@ impl Gate for Grain {
     }
 
     fn judge(&self, plan: &Plan, evidence: &Evidence, t: &Thresholds) -> Option<Finding> {
-        if evidence.grain.iter().all(|facts| facts.partitions.is_empty()) {
+        let uncounted: u64 = evidence.grain.iter().map(|facts| facts.uncounted).max().unwrap_or(0);
+        if uncounted == 0 && evidence.grain.iter().all(|facts| facts.partitions.is_empty()) {
             return None;
         }
         let threshold = format!(
@@ -47,7 +48,11 @@ impl Gate for Grain {
         let best = found.iter().rev().max_by_key(|(_, list)| rank(list));
         let Some((facts, found)) = best else {
             let columns: Vec<&str> = evidence.grain.iter().map(|facts| facts.column.as_str()).collect();
-            let message = format!("no finer than the partition by {}", escape_controls(&columns.join(", ")));
+            let skipped = match uncounted {
+                0 => String::new(),
+                n => format!("; {} with too many days to count not judged", partitions(n)),
+            };
+            let message = format!("no finer than the partition by {}{skipped}", escape_controls(&columns.join(", ")));
             return Some(Finding::pass(0, threshold, message));
         };
         let worst = found.iter().max_by_key(|(_, days)| days.rows_lost_on_absent_days);
@@ -65,6 +70,10 @@ impl Gate for Grain {
         let concerned = found.iter().map(|(p, _)| p.values.clone()).collect();
         Some(Finding::pass(found.len(), threshold, message).of(GateStatus::Fail).at(concerned))
     }
+}
+
+fn partitions(n: u64) -> String {
+    format!("{} partition{}", grouped(n), if n == 1 { "" } else { "s" })
 }
 
 type Found<'a> = (&'a PlanPartition, &'a GrainPartition);
@@ -104,7 +113,7 @@ mod tests {
             rows_lost: lost,
             rows_lost_on_absent_days: on_absent,
         };
-        GrainFacts { column: column.into(), partitions: vec![partition] }
+        GrainFacts { column: column.into(), partitions: vec![partition], uncounted: 0 }
     }
 
     fn of(before: u64, source: u64, grain: Vec<GrainFacts>) -> (Plan, Evidence) {
@@ -167,6 +176,9 @@ mod tests {
     fn without_days_there_is_nothing_to_judge_and_a_merge_is_not_judged() {
         let (plan, none) = of(1_200, 40, Vec::new());
         assert!(silent(&Grain, &plan, &none));
+        let uncounted = vec![GrainFacts { column: "posting_date".into(), partitions: Vec::new(), uncounted: 2 }];
+        let (_, evidence) = of(1_200, 40, uncounted);
+        says(&Grain, &plan, &evidence, GateStatus::Pass, "2 partitions with too many days to count not judged");
         let (_, evidence) = of(1_200, 40, vec![days("posting_date", 1, 30, 29, 1_160, 1_160)]);
         let results =
             super::super::judge(&Plan { partitions: plan.partitions, ..merge() }, &evidence, &Thresholds::default());

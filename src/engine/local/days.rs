@@ -115,6 +115,7 @@ pub fn day_columns(schema: &SchemaRef, partition: &[usize], ignore: &[usize]) ->
 pub fn facts(column: &str, source: &DayCounts, target: &DayCounts, label: impl Fn(u32) -> String) -> GrainFacts {
     let mut numbers: Vec<u32> = source.0.keys().copied().filter(|n| target.0.contains_key(n)).collect();
     numbers.sort_unstable();
+    let uncounted = numbers.iter().filter(|n| source.overflows(**n) || target.overflows(**n)).count() as u64;
     let partitions = numbers.into_iter().filter_map(|number| {
         let (delivered, present) = (source.days(number)?, target.days(number)?);
         let mut facts = GrainPartition {
@@ -135,7 +136,8 @@ pub fn facts(column: &str, source: &DayCounts, target: &DayCounts, label: impl F
         }
         Some(facts)
     });
-    GrainFacts { column: column.to_owned(), partitions: partitions.collect() }
+    let (column, partitions) = (column.to_owned(), partitions.collect());
+    GrainFacts { column, partitions, uncounted }
 }
 
 #[cfg(test)]
@@ -171,7 +173,7 @@ mod tests {
             rows_lost: 88,
             rows_lost_on_absent_days: 87,
         };
-        assert_eq!(facts, GrainFacts { column: "posting_date".into(), partitions: vec![expected] });
+        assert_eq!(facts, GrainFacts { column: "posting_date".into(), partitions: vec![expected], uncounted: 0 });
     }
 
     #[test]
@@ -201,7 +203,8 @@ mod tests {
         let target = counted(&vec![0; many as usize], &dates((0..many).map(Some)));
         let source = counted(&[0], &dates([Some(1)]));
         assert!(target.overflows(0) && !source.overflows(0));
-        assert!(facts("d", &source, &target, |n| n.to_string()).partitions.is_empty());
+        let facts = facts("d", &source, &target, |n| n.to_string());
+        assert_eq!((facts.partitions.len(), facts.uncounted), (0, 1));
         let mut merged = source.clone();
         merged.merge(target, |n| n);
         assert!(merged.overflows(0), "too many stays too many");
