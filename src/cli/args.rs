@@ -61,6 +61,14 @@ pub struct SourceArgs {
     /// Technical columns: a row that differs only there counts as unchanged
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = column_name)]
     pub ignore: Vec<String>,
+    /// Which partitions were meant to be delivered: a condition on partition
+    /// columns. Others in the source, and those of it that are not there, fail
+    /// a gate [default: those that occur in the source]
+    #[arg(long, value_name = "PRED")]
+    pub slice: Option<String>,
+    /// How many rows the source must have: a control total
+    #[arg(long, value_name = "N")]
+    pub expect_rows: Option<u64>,
 }
 
 impl SourceArgs {
@@ -75,7 +83,13 @@ impl SourceArgs {
 
     /// Everything but the source itself.
     pub fn options(&self) -> SourceRequest {
-        SourceRequest { key: self.key.clone(), ignore: self.ignore.clone(), ..SourceRequest::default() }
+        SourceRequest {
+            key: self.key.clone(),
+            ignore: self.ignore.clone(),
+            slice: self.slice.clone(),
+            expect_rows: self.expect_rows,
+            ..SourceRequest::default()
+        }
     }
 
     /// What the names in a statement stand for.

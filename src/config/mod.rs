@@ -171,6 +171,7 @@ mod tests {
             ("[gates.severity]\nrow-cuont = \"warn\"", &["[gates]", "row-cuont", "empty-source, row-count"]),
             ("[tables.gold.gates.severity]\nnull-key = \"off\"", &["tables.\"gold\"", "null-key\"", "null-keys"]),
             ("[gates]\nrow_count_min_percent = -1.0", &["[gates]", "row_count_min_percent is -1"]),
+            ("[gates]\nmeasure_drift_max_percent = -1.0", &["[gates]", "measure_drift_max_percent is -1"]),
             ("[gates]\nrow_count_warn_percent = nan", &["row_count_warn_percent is NaN"]),
             ("[gates]\nrow_count_min_percent = 160.0", &["row_count_min_percent (160)", "row_count_max_percent (150)"]),
             ("[gates]\nrow_count_warn_percent = 80.0", &["row_count_warn_percent (80)", "row_count_min_percent (90)"]),

@@ -1,5 +1,7 @@
 //! Facts that gates need beside the plan's own numbers.
 
+use crate::table::PartitionTuple;
+
 /// Gathered by the engine while it classifies rows.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Evidence {
@@ -16,6 +18,62 @@ pub struct Evidence {
     pub applied_before: AppliedBefore,
     /// Keys that the source has more than once, some of them.
     pub duplicate_examples: Vec<String>,
+    /// Delivered partitions that the table does not have.
+    pub new_partitions: Vec<PartitionTuple>,
+    /// The table's partitions; only where there are new ones.
+    pub known_partitions: Vec<PartitionTuple>,
+    /// The control total that was given: rows that the source must have.
+    pub expected_rows: Option<u64>,
+    /// Key columns of a floating-point type.
+    pub float_keys: Vec<String>,
+    /// `None` where nobody looked for keys that only look different.
+    pub near_duplicates: Option<NearDuplicates>,
+    /// Days of date columns on both sides, per column; empty where they were
+    /// not counted.
+    pub grain: Vec<GrainFacts>,
+    /// Whether the source delivers its partitions whole, judged from the data;
+    /// `None` where that is unknown.
+    pub delivery_full_slice: Option<bool>,
+    /// A column of the source that says what became of each row, as change
+    /// feeds and delta extracts have one.
+    pub operation_column: Option<String>,
+}
+
+/// Source rows whose key has no equal in the slice, but one that reads the same.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NearDuplicates {
+    /// Source rows with such a key.
+    pub rows: u64,
+    /// Some pairs with what tells them apart, for people: `"A1" and "a1 " (case, blanks)`.
+    pub examples: Vec<String>,
+}
+
+/// How many days of one date or timestamp column each partition has on both
+/// sides. Only partitions that are in the table and in the source.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct GrainFacts {
+    pub column: String,
+    pub partitions: Vec<GrainPartition>,
+    /// Partitions with more days than are counted, which are not listed.
+    pub uncounted: u64,
+}
+
+/// NULL is no day. Counts are exact; a partition with more days than are
+/// counted is not listed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct GrainPartition {
+    /// As [`crate::plan::PlanPartition::label`] says it.
+    pub label: String,
+    /// Days with rows in the source.
+    pub source_days: u64,
+    /// Days with rows in the table.
+    pub target_days: u64,
+    /// Days with rows in the table and none in the source.
+    pub days_only_in_target: u64,
+    /// Over all days, the rows that the table has more than the source.
+    pub rows_lost: u64,
+    /// Of them, those on days that the source does not hold at all.
+    pub rows_lost_on_absent_days: u64,
 }
 
 /// Whether the same operation already committed this source.

@@ -4,15 +4,31 @@
 //! with it. Each lives in its own file and in one line of [`ALL`].
 
 mod already_applied;
+mod deletes_outside_slice;
 mod duplicate_keys;
 mod empty_source;
 pub mod evidence;
+mod expected_rows;
+mod grain;
 mod keys_elsewhere;
+mod measure_drift;
+mod missing_slice;
+mod near_duplicate_keys;
+mod new_partition;
 mod null_keys;
 mod null_partition;
+mod operation_column;
 mod row_count;
+mod skew;
+mod small_files;
+#[cfg(test)]
+mod testing;
 pub mod thresholds;
+mod too_many_partitions;
+mod unexpected_partition;
 mod vanished_group;
+mod words;
+mod zombies;
 
 pub use evidence::Evidence;
 pub use thresholds::{Severity, Thresholds};
@@ -72,11 +88,24 @@ pub trait Gate: Sync {
 pub const ALL: &[&dyn Gate] = &[
     &empty_source::EmptySource,
     &row_count::RowCount,
+    &expected_rows::ExpectedRows,
+    &operation_column::OperationColumn,
     &vanished_group::VanishedGroup,
+    &missing_slice::MissingSlice,
+    &unexpected_partition::UnexpectedPartition,
+    &deletes_outside_slice::DeletesOutsideSlice,
+    &grain::Grain,
+    &zombies::Zombies,
     &duplicate_keys::DuplicateKeys,
     &null_keys::NullKeys,
+    &near_duplicate_keys::NearDuplicateKeys,
     &keys_elsewhere::KeysElsewhere,
     &null_partition::NullPartition,
+    &new_partition::NewPartition,
+    &measure_drift::MeasureDrift,
+    &too_many_partitions::TooManyPartitions,
+    &small_files::SmallFiles,
+    &skew::Skew,
     &already_applied::AlreadyApplied,
 ];
 

@@ -1,9 +1,9 @@
 //! Rows without a value for a partition column.
 
+use super::words::rows as rows_of;
 use super::{Evidence, Finding, Gate, Severity, Thresholds};
 use crate::plan::kinds::Class;
 use crate::plan::{GateStatus, Plan};
-use crate::table::number::grouped;
 
 pub struct NullPartition;
 
@@ -36,14 +36,34 @@ impl Gate for NullPartition {
         }
         let mut said = Vec::new();
         if nulls > 0 {
-            said.push(format!("{} rows have NULL in {columns}", grouped(nulls)));
+            said.push(format!("{} with NULL in {columns}", rows_of(nulls)));
         }
         if empties > 0 {
             said.push(format!(
-                "{} rows have the empty string there, which other readers show as NULL",
-                grouped(empties)
+                "{} with the empty string in {columns}, which other readers show as NULL",
+                rows_of(empties)
             ));
         }
         Some(Finding::pass(rows, threshold, said.join("; ")).of(GateStatus::Warn))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{append, says, silent};
+    use super::*;
+
+    #[test]
+    fn null_and_the_empty_string_are_told_apart() {
+        let of = |null_partition_rows, empty_partition_rows| Evidence {
+            null_partition_rows,
+            empty_partition_rows,
+            ..Evidence::default()
+        };
+        says(&NullPartition, &append(), &of(0, 0), GateStatus::Pass, "no NULL in p");
+        says(&NullPartition, &append(), &of(2, 0), GateStatus::Warn, "2 rows with NULL in p");
+        says(&NullPartition, &append(), &of(0, 1), GateStatus::Warn, "1 row with the empty string in p");
+        let whole = Plan { partition_columns: Vec::new(), ..append() };
+        assert!(silent(&NullPartition, &whole, &of(2, 0)), "an unpartitioned table has no such column");
     }
 }

@@ -34,6 +34,36 @@ pub struct Thresholds {
     pub row_count_warn_percent: f64,
     /// Differences of up to so many rows are never judged.
     pub row_count_exempt_rows: u64,
+    /// Without a stated slice, a delivered partition with fewer rows than this
+    /// share of a typical one …
+    pub stray_max_percent_of_typical: f64,
+    /// … and fewer than this share of its present rows is taken for stray rows.
+    pub stray_max_percent_of_present: f64,
+    /// From so many partitions on, one that the table does not have is noted.
+    pub new_partition_min_known: u64,
+    /// How many years a partition may lie beyond the newest one and today.
+    pub new_partition_max_years_ahead: u32,
+    /// A partition whose rows lie on fewer days than this has no finer grain.
+    pub grain_min_days: u64,
+    /// The source is finer where it holds at most this share of those days …
+    pub grain_max_percent_of_days: f64,
+    /// … the partition loses at least this share of its rows …
+    pub grain_min_percent_lost: f64,
+    /// … and at least this share of them lies on days that the source lacks.
+    pub grain_min_percent_explained: f64,
+    /// The sum of a measure may change by this share of its absolute values.
+    pub measure_drift_max_percent: f64,
+    /// More partitions than this are too many for one table.
+    pub max_partitions: u64,
+    /// A write to at least so many partitions …
+    pub small_files_min_partitions: u64,
+    /// … makes small files where one takes fewer bytes than this on average.
+    pub small_files_min_bytes: u64,
+    /// The largest written partition may have so many times the rows of the
+    /// middle one …
+    pub skew_max_factor: f64,
+    /// … where it has at least so many rows.
+    pub skew_min_rows: u64,
     /// `"gate-name" = "off" | "warn" | "fail"` replaces a gate's own severity.
     pub severity: BTreeMap<String, Severity>,
 }
@@ -45,6 +75,20 @@ impl Default for Thresholds {
             row_count_max_percent: 150.0,
             row_count_warn_percent: 98.0,
             row_count_exempt_rows: 10,
+            stray_max_percent_of_typical: 1.0,
+            stray_max_percent_of_present: 50.0,
+            new_partition_min_known: 10,
+            new_partition_max_years_ahead: 1,
+            grain_min_days: 3,
+            grain_max_percent_of_days: 50.0,
+            grain_min_percent_lost: 10.0,
+            grain_min_percent_explained: 90.0,
+            measure_drift_max_percent: 20.0,
+            max_partitions: 10_000,
+            small_files_min_partitions: 50,
+            small_files_min_bytes: 1_048_576,
+            skew_max_factor: 20.0,
+            skew_min_rows: 100_000,
             severity: BTreeMap::new(),
         }
     }
@@ -56,11 +100,20 @@ impl Thresholds {
     /// inherited one makes pointless is no mistake.
     pub fn mistake(&self, own: &toml::Table) -> Option<String> {
         let (min, max, warn) = (self.row_count_min_percent, self.row_count_max_percent, self.row_count_warn_percent);
-        for (name, percent) in
-            [("row_count_min_percent", min), ("row_count_max_percent", max), ("row_count_warn_percent", warn)]
-        {
-            if percent.is_nan() || percent < 0.0 {
-                return Some(format!("{name} is {percent}; it must be 0 or more"));
+        for (name, number) in [
+            ("row_count_min_percent", min),
+            ("row_count_max_percent", max),
+            ("row_count_warn_percent", warn),
+            ("stray_max_percent_of_typical", self.stray_max_percent_of_typical),
+            ("stray_max_percent_of_present", self.stray_max_percent_of_present),
+            ("grain_max_percent_of_days", self.grain_max_percent_of_days),
+            ("grain_min_percent_lost", self.grain_min_percent_lost),
+            ("grain_min_percent_explained", self.grain_min_percent_explained),
+            ("measure_drift_max_percent", self.measure_drift_max_percent),
+            ("skew_max_factor", self.skew_max_factor),
+        ] {
+            if number.is_nan() || number < 0.0 {
+                return Some(format!("{name} is {number}; it must be 0 or more"));
             }
         }
         if min > max {

@@ -268,7 +268,8 @@ impl OpenTable {
         Ok(page)
     }
 
-    fn matches_partition(&self, predicate: &Predicate, tuple: &PartitionTuple) -> Result<Option<bool>> {
+    /// SQL's answer of a predicate over partition columns.
+    pub(super) fn matches_partition(&self, predicate: &Predicate, tuple: &PartitionTuple) -> Result<Option<bool>> {
         let columns = &self.metadata().partition_columns;
         predicate.evaluate(&|name| {
             let at = columns.iter().position(|c| c.eq_ignore_ascii_case(name))?;

@@ -14,7 +14,9 @@ use crate::lake::Snapshot;
 use crate::lake::data::{DataReader, TableLayout};
 use crate::lake::log::deletion_vectors::{readable, vector_path};
 use crate::plan::algebra::FileExchange;
-use crate::plan::{FileTotals, Layout, LayoutChange, Plan, PlanPartition, RowTotals, Spec, Written, arithmetic};
+use crate::plan::{
+    FileTotals, Layout, LayoutChange, Plan, PlanPartition, Role, RowTotals, Spec, Written, arithmetic, slice,
+};
 use crate::progress::{Phase, Progress};
 use crate::table::file::FileId;
 use crate::table::{DataFile, Metadata, PartitionTuple, Value};
@@ -116,6 +118,7 @@ pub async fn plan(
         .map(|(tuple, [before, files_before, bytes_before, deleted, inserted])| PlanPartition {
             values: tuple.to_json(&columns),
             raw: tuple.0.iter().map(Value::to_partition_text).collect(),
+            role: Role::Touched,
             before,
             source: 0,
             after: (before + inserted).saturating_sub(deleted),
@@ -159,6 +162,7 @@ pub async fn plan(
         before: Layout { partitions: distinct(&mut live.iter()), files: Some(live.len() as u64) },
         after: Layout { partitions: distinct(&mut after.iter().copied()), files: Some(after.len() as u64) },
     };
+    plan.untouched_partitions = slice::untouched(&plan);
     plan.gates = gate::judge(&plan, &Evidence::default(), &table.settings.thresholds);
     plan.settle();
     let wrong = arithmetic::violations(&plan);

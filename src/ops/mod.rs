@@ -18,6 +18,7 @@ mod rebase;
 pub mod recover;
 mod refusals;
 pub mod restore;
+mod slice;
 pub mod statement;
 pub mod strategy;
 pub mod undo;

@@ -9,6 +9,7 @@ use super::applied;
 use super::browse::OpenTable;
 use super::context::Context;
 use super::refusals::{key_types, table_refusals};
+use super::slice::Slices;
 use super::strategy::{Strategy, key_pairs, settle_view, whole_rows};
 use crate::engine::local::{LocalEngine, delivered_schema};
 use crate::engine::{Classified, Engine, PartitionSummary, RowJob, Spilling, Summary};
@@ -16,8 +17,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::gate::{self, Evidence};
 use crate::plan::view::SourceView;
 use crate::plan::{
-    Change, Effect, FileTotals, KeyFacts, Layout, LayoutChange, PLAN_SCHEMA, Plan, PlanPartition, Refusal, RowRule,
-    RowTotals, SourceFacts, Spec, Verdict, Written, advice, arithmetic, kinds::RowSpec,
+    Change, Effect, FileTotals, KeyFacts, Layout, LayoutChange, PLAN_SCHEMA, Plan, PlanPartition, Refusal, Role,
+    RowRule, RowTotals, SourceFacts, Spec, Verdict, Written, advice, arithmetic, kinds::RowSpec,
 };
 use crate::progress::Progress;
 use crate::source::{Matching, Needs, Source, match_columns};
@@ -35,6 +36,8 @@ pub struct SourceRequest {
     pub ignore: Vec<String>,
     /// Which partitions were meant to be delivered.
     pub slice: Option<String>,
+    /// The control total: how many rows the source must have.
+    pub expect_rows: Option<u64>,
     pub view: SourceView,
     pub exact_cells: bool,
 }
@@ -127,6 +130,7 @@ pub(super) async fn prepare_all(
     let own = strategies.iter().find_map(Strategy::own_key);
     let mut rows = row_spec(table, source, request, own)?;
     settle_view(&mut rows.view, now)?;
+    let mut slices = Slices::new(table, request)?;
     if rows.key.is_empty() && strategies.iter().any(Strategy::needs_key) {
         return Err(Error::new(ErrorKind::Usage, "a MERGE needs a key: the columns that identify a row")
             .hint("Give --key A,B, or set key for this table in the config."));
@@ -161,6 +165,7 @@ pub(super) async fn prepare_all(
         }
         let evidence =
             Evidence { applied_before: applied::before(table, &plan).await?, ..classified.summary().evidence.clone() };
+        let evidence = slices.assign(&mut plan, evidence, progress).await?;
         plan.gates = gate::judge(&plan, &evidence, &table.settings.thresholds);
         plan.settle();
         plan.advice = advice::advice(&plan);
@@ -337,6 +342,7 @@ pub(super) fn blank(table: &OpenTable, spec: Spec) -> Plan {
         rows: RowTotals::default(),
         keys: KeyFacts::default(),
         partitions: Vec::new(),
+        untouched_partitions: 0,
         files: FileTotals::default(),
         layout: LayoutChange::default(),
         gates: Vec::new(),
@@ -438,6 +444,7 @@ fn plan_partition(p: &PartitionSummary, columns: &[String], keyed: bool) -> Plan
     PlanPartition {
         values: p.values.to_json(columns),
         raw: p.values.0.iter().map(Value::to_partition_text).collect(),
+        role: Role::default(),
         before: e.before,
         source: e.source,
         after: e.after(),

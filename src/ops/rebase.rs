@@ -7,10 +7,10 @@ use crate::lake::Snapshot;
 use crate::lake::log::action::{FileParser, Line};
 use crate::lake::log::snapshot::read_commit;
 use crate::plan::{Change, Pairing, Plan, Reach, RowRule};
-use crate::predicate::Predicate;
+use crate::predicate::{Bound, RowExpr, Scope, Side};
 use crate::table::file::FileId;
 use crate::table::schema::PrimitiveType;
-use crate::table::{Metadata, PartitionTuple};
+use crate::table::{Metadata, PartitionTuple, Schema, Value};
 
 /// What a plan could see; another writer's commit may not touch it.
 pub struct Footprint {
@@ -19,7 +19,9 @@ pub struct Footprint {
     /// `None`: the plan saw every partition.
     partitions: Option<HashSet<PartitionTuple>>,
     /// Chooses partitions by their values, those too that the plan did not meet.
-    chosen: Option<Predicate>,
+    chosen: Option<Bound>,
+    /// The partition columns' places in the schema.
+    partition_indexes: Vec<Option<usize>>,
     /// Files that the plan removes; they must still be there.
     removes: HashSet<FileId>,
     /// Operation and source that must not come in twice.
@@ -49,16 +51,21 @@ impl Footprint {
             }
         };
         let chosen = match plan.spec.lower() {
-            Change::Rows(RowRule { reach: Reach::Where(text), .. }) => Some(Predicate::parse(&text)?),
+            Change::Rows(RowRule { reach: Reach::Where(text), .. }) => {
+                let none = Schema { fields: Vec::new() };
+                Some(RowExpr::parse(&text)?.bind(&Scope { source: &none, target: &metadata.schema })?)
+            }
             _ => None,
         };
+        let partition_indexes: Vec<Option<usize>> =
+            metadata.partition_columns.iter().map(|c| metadata.schema.index_of(c)).collect();
         // Which rows of other columns a commit brought cannot be told from the log.
-        let by_row = chosen.as_ref().is_some_and(|p| {
-            p.columns().iter().any(|c| !metadata.partition_columns.iter().any(|name| name.eq_ignore_ascii_case(c)))
-        });
+        let by_row =
+            chosen.as_ref().is_some_and(|p| p.columns().iter().any(|(_, c)| !partition_indexes.contains(&Some(*c))));
         let partitions = if by_row { None } else { partitions };
         Ok(Footprint {
             chosen,
+            partition_indexes,
             parser: FileParser::new(metadata, false),
             partition_columns: metadata.partition_columns.clone(),
             partitions,
@@ -154,12 +161,12 @@ impl Footprint {
 
     fn sees(&self, tuple: &PartitionTuple) -> bool {
         let chosen = self.chosen.as_ref().is_some_and(|predicate| {
-            let value = |name: &str| {
-                let place = self.partition_columns.iter().position(|c| c.eq_ignore_ascii_case(name));
-                place.and_then(|at| tuple.0.get(at).cloned())
+            let value = |_: Side, column: usize| {
+                let place = self.partition_indexes.iter().position(|c| *c == Some(column));
+                place.and_then(|at| tuple.0.get(at).cloned()).unwrap_or(Value::Null)
             };
             // What cannot be judged is taken for a conflict.
-            predicate.evaluate(&value).map_or(true, |holds| holds == Some(true))
+            predicate.holds(&value).unwrap_or(true)
         });
         chosen || self.partitions.as_ref().is_none_or(|p| p.contains(tuple))
     }

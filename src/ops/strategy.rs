@@ -119,10 +119,10 @@ impl Strategy {
                     }
                 }
             }
+            Strategy::ReplaceWhere { predicate } => *predicate = settled(predicate, now)?,
             Strategy::Scd2(columns) => columns.effective_at = settled(&columns.effective_at, now)?,
             Strategy::Overwrite
             | Strategy::OverwriteAll
-            | Strategy::ReplaceWhere { .. }
             | Strategy::Append
             | Strategy::Merge { .. }
             | Strategy::InsertOnly { .. } => {}

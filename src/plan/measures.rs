@@ -19,8 +19,9 @@ pub fn measures<'a>(plans: impl IntoIterator<Item = &'a Plan>) -> Vec<String> {
 /// A measure's sum over the plan's partitions: `side` is `before` or `after`.
 /// Decimals are added exactly. `None` where a partition does not tell.
 pub fn total(plan: &Plan, measure: &str, side: &str) -> Option<String> {
-    let texts: Option<Vec<&str>> =
-        plan.partitions.iter().map(|p| p.measures.get(measure)?.get(side)?.as_str()).collect();
+    // A partition that is only listed keeps its sum, which nobody read.
+    let listed = plan.partitions.iter().filter(|p| !p.is_only_listed());
+    let texts: Option<Vec<&str>> = listed.map(|p| p.measures.get(measure)?.get(side)?.as_str()).collect();
     let texts = texts?;
     let scale = texts.iter().map(|t| t.split_once('.').map_or(0, |(_, d)| d.len())).max()?;
     let scale = u8::try_from(scale).ok()?;

@@ -17,6 +17,7 @@ pub mod overwrite;
 pub mod replace_where;
 pub mod restore;
 pub mod scd2;
+pub mod slice;
 pub mod undo;
 pub mod view;
 
@@ -27,6 +28,7 @@ pub use algebra::{Change, Pairing, Reach, RowRule};
 pub use clauses::{Clauses, On};
 pub use effect::{Effect, Effects};
 pub use kinds::{Kind, Spec};
+pub use slice::Role;
 
 use crate::error::ErrorKind;
 use crate::table::partition::PartitionTuple;
@@ -60,7 +62,12 @@ pub struct Plan {
     pub slice: Option<String>,
     pub rows: RowTotals,
     pub keys: KeyFacts,
+    /// What the plan touches or was asked for, sorted by typed value.
     pub partitions: Vec<PlanPartition>,
+    /// Partitions of the table that stay as they are, also those of the role
+    /// `left`.
+    #[serde(default)]
+    pub untouched_partitions: u64,
     pub files: FileTotals,
     pub layout: LayoutChange,
     #[serde(default)]
@@ -165,9 +172,12 @@ pub struct KeyFacts {
     pub examples: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct PlanPartition {
     pub values: Map<String, Json>,
+    /// Whether it was meant to be delivered, and was.
+    #[serde(default)]
+    pub role: Role,
     /// The same values as the log would write them: what `apply` goes by.
     pub raw: Vec<Option<String>>,
     pub before: u64,

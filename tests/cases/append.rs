@@ -70,7 +70,9 @@ fn a_static_overwrite_says_which_partitions_it_empties() {
     assert_eq!((plan.layout.before.partitions, plan.layout.after.partitions), (2, 1));
     assert_eq!(plan.verdict, Verdict::Blocked);
     assert_eq!(gate(&plan, "row-count").status, GateStatus::Fail);
-    let known = ApplyOptions { overrides: [("row-count".into(), "b was closed".into())].into(), strict: false };
+    assert_eq!(gate(&plan, "missing-slice").status, GateStatus::Fail);
+    let overrides = ["row-count", "missing-slice"].map(|name| (name.into(), "b was closed".into()));
+    let known = ApplyOptions { overrides: overrides.into(), strict: false };
     bench.apply_with(&plan, &known).unwrap();
     assert_eq!(rows_of(&table.path), rows[..30]);
 }

@@ -9,4 +9,5 @@ mod log;
 mod restore;
 mod road;
 mod scope;
+mod slice;
 mod values;

@@ -15,7 +15,7 @@ use partwise::plan::merge::Merge;
 use partwise::plan::overwrite::{Mode, Overwrite};
 use partwise::plan::undo::Undo;
 use partwise::plan::{
-    Effect, FileTotals, GateResult, GateStatus, KeyFacts, LayoutChange, Plan, PlanPartition, Refusal, RowTotals,
+    Effect, FileTotals, GateResult, GateStatus, KeyFacts, LayoutChange, Plan, PlanPartition, Refusal, Role, RowTotals,
     SourceFacts, Spec, Verdict, Written,
 };
 use partwise::table::history::{FileChange, Restorable};
@@ -174,6 +174,7 @@ fn plan(spec: Spec, n: Numbers) -> Plan {
         keys: KeyFacts { existing: 2, elsewhere: Some(0), ..KeyFacts::default() },
         partitions: vec![PlanPartition {
             values,
+            role: Role::Intended,
             raw: vec![Some("2026006".into())],
             before: 3,
             source: 2,
@@ -190,6 +191,7 @@ fn plan(spec: Spec, n: Numbers) -> Plan {
             measures,
             written: Written::default(),
         }],
+        untouched_partitions: 11,
         files: FileTotals { removed: 1, removed_bytes: 1234, restored: 0, rows_rewritten_unchanged: 1 },
         layout: LayoutChange::default(),
         gates: vec![

@@ -3,7 +3,7 @@
 use crate::cli::args::SourceArgs;
 use crate::cli::output::plan::uncompared;
 use crate::cli::output::table::Table;
-use crate::cli::output::{Answer, count};
+use crate::cli::output::{Answer, count, roles};
 use crate::cli::{Outcome, Session};
 use crate::error::Result;
 use crate::ops::{At, Comparison, OpenTable, compare};
@@ -78,5 +78,17 @@ fn render(comparison: &Comparison) -> String {
             d.changed_share * 100.0
         ),
     };
-    format!("{}\ndelivery     {delivery}\nrecommended  {recommended}\n{}\n", out.render(), comparison.because,)
+    format!(
+        "{}{}\ndelivery     {delivery}\nrecommended  {recommended}\n{}\n",
+        alarms(comparison),
+        out.render(),
+        comparison.because,
+    )
+}
+
+/// The partitions that need a look, as the last strategy sees them: the
+/// overwrite, which deletes most.
+fn alarms(comparison: &Comparison) -> String {
+    let last = comparison.strategies.last().map(|(name, prepared)| (name, roles::render(&prepared.plan)));
+    last.filter(|(_, table)| !table.is_empty()).map_or_else(String::new, |(name, table)| format!("{name}:\n{table}\n"))
 }

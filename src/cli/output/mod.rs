@@ -2,6 +2,7 @@
 
 pub mod plan;
 pub mod report;
+pub mod roles;
 pub mod table;
 
 use serde::Serialize;

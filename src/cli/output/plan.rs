@@ -3,9 +3,10 @@
 use serde_json::Value as Json;
 
 use super::table::Table;
-use super::{count, plural};
+use super::{count, plural, roles};
 use crate::ops::prepare::DiffPage;
-use crate::plan::{Plan, PlanPartition};
+use crate::plan::measures::measures;
+use crate::plan::{Plan, PlanPartition, slice};
 use crate::table::Value;
 use crate::table::number::{bytes, grouped, grouped_text};
 use crate::table::value::escape_controls;
@@ -24,8 +25,13 @@ pub fn render(plan: &Plan) -> String {
     if let Some(slice) = &plan.slice {
         out += &format!("slice    {slice}\n");
     }
+    out += &roles::head(plan);
     out = escape_lines(&out);
     out += "\n";
+    let alarms = roles::render(plan);
+    if !alarms.is_empty() {
+        out += &(alarms + "\n");
+    }
     out += &rows(plan);
     out += &partitions(plan);
     out += &files(plan);
@@ -96,7 +102,7 @@ fn partitions(plan: &Plan) -> String {
     if plan.partitions.is_empty() {
         return String::new();
     }
-    let measures: Vec<&String> = plan.partitions[0].measures.keys().collect();
+    let measures = measures([plan]);
     let mut table = Table::default().left("partition");
     for head in ["before", "source", "after", "+ insert", "~ update", "= same", "- delete", "zombies"] {
         table = table.right(head);
@@ -104,7 +110,7 @@ fn partitions(plan: &Plan) -> String {
     for measure in &measures {
         table = table.right(&format!("{measure} before")).right(&format!("{measure} after"));
     }
-    for p in plan.partitions.iter().take(MAX_PARTITIONS) {
+    for p in slice::by_alarm(plan).into_iter().take(MAX_PARTITIONS) {
         let counts = [p.before, p.source, p.after, p.inserted].map(grouped);
         let rest = [grouped(p.unchanged), grouped(p.deleted), grouped(p.zombies)];
         let sums = measures.iter().flat_map(|m| [measure(p, m, "before"), measure(p, m, "after")]);

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
+use super::days;
 use super::fetch::{WHOLE, collect_rows};
 use super::groups;
 use super::rows::Place;
@@ -13,7 +14,8 @@ use super::walk::walk;
 use crate::engine::{PartitionSummary, RowJob, RowSet, Summary};
 use crate::error::Result;
 use crate::gate::Evidence;
-use crate::plan::{Effects, KeyFacts, Reach, SidePair};
+use crate::gate::evidence::GrainFacts;
+use crate::plan::{Effects, KeyFacts, PlanPartition, Reach, SidePair};
 use crate::progress::{Phase, Progress};
 use crate::table::{DataFile, PartitionTuple};
 
@@ -135,6 +137,7 @@ async fn summarise(sides: &Sides, rule: usize, mut tally: Tally<'_>) -> Result<(
         empty_partition_rows: source.empty_partitions,
         elsewhere_searched: keyed,
         groups: groups::facts(&sides.fetch.job.grain, &sides.target_facts.groups, &source.groups, in_slice_rows),
+        grain: grain(sides, &tuples),
         ..Evidence::default()
     };
     let keys = if keyed { key_facts(sides, rule, &tally, &mut evidence).await? } else { KeyFacts::default() };
@@ -170,6 +173,18 @@ async fn summarise(sides: &Sides, rule: usize, mut tally: Tally<'_>) -> Result<(
         partitions,
     };
     Ok((rewritten, summary))
+}
+
+/// Days of date columns on both sides.
+fn grain(sides: &Sides, tuples: &[PartitionTuple]) -> Vec<GrainFacts> {
+    let names = sides.fetch.job.snapshot.metadata().partition_columns.as_slice();
+    let label = |number: u32| {
+        let values = tuples.get(number as usize).map(|tuple| tuple.to_json(names)).unwrap_or_default();
+        PlanPartition { values, ..PlanPartition::default() }.label()
+    };
+    let fields = &sides.fetch.layout.schema.fields;
+    let counts = sides.source_facts.days.iter().zip(&sides.target_facts.days).zip(&sides.roles.days);
+    counts.map(|((source, target), column)| days::facts(&fields[*column].name, source, target, label)).collect()
 }
 
 /// Whether a partition outside the slice is in the plan at all.

@@ -19,12 +19,24 @@ impl Hasher for Identity {
         }
     }
 
+    fn write_u32(&mut self, x: u32) {
+        self.write_u64(x.into());
+    }
+
+    /// Small numbers are no hashes yet: one multiplication spreads them.
+    fn write_u64(&mut self, x: u64) {
+        let mixed = (self.0.rotate_left(5) ^ x).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        self.0 = mixed ^ (mixed >> 32);
+    }
+
     fn write_u128(&mut self, x: u128) {
         self.0 = (x as u64) ^ (x >> 64) as u64;
     }
 }
 
 pub type HashIndex<V> = HashMap<u128, V, BuildHasherDefault<Identity>>;
+/// A map of small numbers.
+pub type SmallMap<K, V> = HashMap<K, V, BuildHasherDefault<Identity>>;
 pub type KeySet = HashSet<u128, BuildHasherDefault<Identity>>;
 
 /// Tells most keys that are not in a set, in about two bytes a key: a Bloom

@@ -4,8 +4,10 @@
 //! `sides` reads, `walk` and `judge` decide, `tally` counts, `verdicts` keep
 //! what became of single rows, `page` and `stage` go by them.
 
+mod chosen;
 mod classify;
 mod compile;
+pub mod days;
 mod delivered;
 mod fetch;
 mod groups;

@@ -1,6 +1,7 @@
 //! Which column plays which part in a job.
 
 use super::compile::{Cells, Compiled, Nulls, compile, delivered_column, find};
+use super::days;
 use super::delivered::delivered_schema;
 use super::measure::MeasureRows;
 use super::rows::{NULL_KEY, NULL_NARROW, NULL_NARROW_STRICT, NULL_STRICT};
@@ -25,6 +26,8 @@ pub struct Roles {
     pub measure_kinds: Vec<MeasureRows>,
     /// Columns whose values are counted for the vanished-group gate.
     pub groups: Vec<usize>,
+    /// Date columns whose days are counted for the gate `grain`.
+    pub days: Vec<usize>,
     pub cells: Cells,
     /// The place among the source's cells of the column that newer rows are told by.
     pub latest: Option<usize>,
@@ -53,8 +56,8 @@ pub fn resolve(job: &RowJob, layout: &TableLayout) -> Result<(Roles, Vec<Compile
     let index = |name: &String| find(&layout.schema, name, "the table");
     let all = |names: &[String]| names.iter().map(index).collect::<Result<Vec<_>>>();
     let (compiled, cells) = compile(job, &delivered, &layout.schema)?;
-    let measures = all(&job.measures)?;
-    let arrow = layout.arrow_schema();
+    let (measures, ignore) = (all(&job.measures)?, all(&job.ignore)?);
+    let arrow = layout.arrow_schema().clone();
     let kind = |column: &usize| {
         MeasureRows::for_type(arrow.field(*column).data_type()).ok_or_else(|| {
             let field = &layout.schema.fields[*column];
@@ -90,7 +93,8 @@ pub fn resolve(job: &RowJob, layout: &TableLayout) -> Result<(Roles, Vec<Compile
         columns: layout.schema.fields.len(),
         strict: all(&strict)?,
         narrow,
-        ignore: all(&job.ignore)?,
+        days: days::day_columns(&arrow, &partition, &ignore),
+        ignore,
         groups: all(&grain)?,
         measure_kinds: measures.iter().map(kind).collect::<Result<_>>()?,
         key,

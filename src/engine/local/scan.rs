@@ -11,6 +11,7 @@ use futures::TryStreamExt;
 use futures::future::BoxFuture;
 use tokio::task::JoinSet;
 
+use super::days::DayCounts;
 use super::groups::GroupCounts;
 use super::hash;
 use super::keys::HashIndex;
@@ -64,6 +65,8 @@ pub struct SideFacts {
     /// NULLs per column of the table.
     pub nulls: Vec<u64>,
     pub groups: Vec<GroupCounts>,
+    /// Per date column, in the order of the roles.
+    pub days: Vec<DayCounts>,
     pub null_partitions: u64,
     pub empty_partitions: u64,
     /// Delivered rows that mean nothing.
@@ -88,6 +91,8 @@ impl SideFacts {
         } else {
             self.groups.iter_mut().zip(more.groups).for_each(|(all, more)| all.merge(more));
         }
+        self.days.resize_with(self.days.len().max(more.days.len()), DayCounts::default);
+        self.days.iter_mut().zip(more.days).for_each(|(all, more)| all.merge(more, |number| number));
         self.null_partitions += more.null_partitions;
         self.empty_partitions += more.empty_partitions;
         self.excluded += more.excluded;
@@ -217,6 +222,12 @@ pub fn narrow(roles: &Roles, from: Batch<'_>, facts: &mut SideFacts) -> Result<R
             number_rows(&arrays, &partition_hash, known, shared)
         }
     };
+    facts.days.resize_with(roles.days.len(), DayCounts::default);
+    for (days, column) in facts.days.iter_mut().zip(&roles.days) {
+        if let Some(place) = from.columns.iter().position(|c| c == column) {
+            days.add(&rows.partition, from.batch.column(place));
+        }
+    }
     rows.measures = roles.measure_kinds.clone();
     for (measure, column) in rows.measures.iter_mut().zip(&roles.measures) {
         let place = from.columns.iter().position(|c| c == column);

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use futures::FutureExt;
 
+use super::chosen::Chosen;
 use super::compile::Compiled;
 use super::delivered::Wanted;
 use super::fetch::Fetch;
@@ -15,9 +16,8 @@ use super::scan::{Batch, Part, PartitionOf, Partitions, SideFacts, each, narrow,
 use super::store::{RowStore, Sealed, Spilling};
 use crate::engine::RowJob;
 use crate::error::{Error, ErrorKind, Result};
-use crate::lake::data::{arrow_type, repeated, value_at};
+use crate::lake::data::{arrow_type, repeated};
 use crate::plan::{Pairing, Reach};
-use crate::predicate::Predicate;
 use crate::progress::{Phase, Progress};
 use crate::table::{DataFile, PartitionTuple, Value};
 
@@ -46,54 +46,6 @@ pub struct Sides {
     pub spilling: Spilling,
 }
 
-/// Which rows of a predicate's files it chooses.
-#[derive(Clone)]
-struct Chosen {
-    predicate: Predicate,
-    /// The columns that it names, in its order.
-    columns: Vec<(String, usize)>,
-    /// Whether it names partition columns only.
-    whole_partitions: bool,
-}
-
-impl Chosen {
-    fn new(text: &str, roles: &Roles, fetch: &Fetch) -> Result<Chosen> {
-        let predicate = Predicate::parse(text)?;
-        let columns = predicate
-            .columns()
-            .into_iter()
-            .map(|name| Ok((name.clone(), super::compile::find(&fetch.layout.schema, &name, "the table")?)))
-            .collect::<Result<Vec<_>>>()?;
-        let whole_partitions = columns.iter().all(|(_, column)| roles.partition.contains(column));
-        Ok(Chosen { predicate, columns, whole_partitions })
-    }
-
-    fn holds(&self, value: impl Fn(usize) -> Value) -> Result<bool> {
-        let lookup = |name: &str| self.columns.iter().find(|(n, _)| n == name).map(|(_, column)| value(*column));
-        Ok(self.predicate.evaluate(&lookup)? == Some(true))
-    }
-
-    fn partition(&self, tuple: &PartitionTuple, roles: &Roles) -> Result<bool> {
-        self.holds(|column| {
-            let place = roles.partition.iter().position(|c| *c == column);
-            place.and_then(|at| tuple.0.get(at)).cloned().unwrap_or(Value::Null)
-        })
-    }
-
-    /// Per row whether it is beyond reach.
-    fn beyond(&self, batch: &deltalake::arrow::array::RecordBatch, columns: &[usize]) -> Result<Vec<bool>> {
-        (0..batch.num_rows())
-            .map(|row| {
-                let chosen = self.holds(|column| {
-                    let place = columns.iter().position(|c| *c == column);
-                    place.map_or(Value::Null, |at| value_at(batch.column(at).as_ref(), row))
-                })?;
-                Ok(!chosen)
-            })
-            .collect()
-    }
-}
-
 impl Sides {
     /// Reads the source, then whatever of the table some rule reaches.
     ///
@@ -109,7 +61,7 @@ impl Sides {
             None => job.snapshot.files(true).await?,
         };
         let chosen = job.rules.iter().find_map(|rule| match &rule.reach {
-            Reach::Where(text) => Some(Chosen::new(text, &roles, &fetch)),
+            Reach::Where(text) => Some(Chosen::new(text, &roles, &fetch.layout)),
             Reach::Slice | Reach::Key | Reach::Table => None,
         });
         let chosen = chosen.transpose()?;
@@ -353,7 +305,7 @@ async fn read_target(
             || roles.groups.contains(column)
             || roles.measures.contains(column)
             || roles.cells.target.contains(column)
-            || scan.by_row.as_ref().is_some_and(|c| c.columns.iter().any(|(_, named)| named == column))
+            || scan.by_row.as_ref().is_some_and(|c| c.names(*column))
     };
     let columns: Vec<usize> = fetch.all_columns().into_iter().filter(needed).collect();
     let mut constants: HashMap<PartitionTuple, Vec<(usize, u128, Value)>> = HashMap::new();

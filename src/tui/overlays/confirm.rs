@@ -158,7 +158,8 @@ impl Confirm {
 fn facts(confirm: &Confirm) -> Vec<(String, Role)> {
     let plan = &confirm.plan;
     let rows = &plan.rows;
-    let partitions = count(plan.partitions.len() as u64, "partition", "partitions");
+    let touched = plan.partitions.iter().filter(|p| !p.is_only_listed()).count();
+    let partitions = count(touched as u64, "partition", "partitions");
     let slice = plan.slice.as_deref().map_or(String::new(), |s| format!(" ({})", escape_controls(s)));
     let mut lines = vec![(format!("v{} → v{} · {partitions}{slice}", plan.version, plan.version + 1), Role::Text)];
     let mut effects = vec![format!("rows {} → {}", grouped(rows.slice_before), grouped(rows.slice_after))];
