@@ -4,40 +4,69 @@
 //! into each case. Fixtures are written without the crate's own code.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::result::Result as StdResult;
 
-use partwise::error::ErrorKind;
-use partwise::ops::Strategy;
+use partwise::error::{ErrorKind, Result};
+use partwise::ops::{Binding, Scd2Columns, SourceRequest, Strategy, from_statement, merge_of_clauses, prepare};
 use partwise::plan::Plan;
+use partwise::progress::Progress;
 
 use crate::support::corpus::{Case, cases};
-use crate::support::{Bench, replay, rows_of};
+use crate::support::road::request;
+use crate::support::{Bench, block_on, replay, rows_of};
 
-/// What partwise has today for a case.
-enum Road {
-    Strategy(Strategy),
-    /// Not built yet: what is missing.
-    Pending(&'static str),
+/// How a case is put to partwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Flags,
+    Statement,
 }
 
-/// From the flags of a case to the operation that does the same.
-fn road(case: &Case) -> Road {
-    if case.write.flags.is_none() {
-        return Road::Pending("a statement without a form with flags");
-    }
-    let only = |known: &[&str]| case.flag_names().iter().all(|name| known.contains(name));
-    match case.write.kind.as_str() {
-        "overwrite" if case.flag("--mode") == ["static"] => Road::Strategy(Strategy::OverwriteAll),
-        "overwrite" => Road::Strategy(Strategy::Overwrite),
-        "append" => Road::Strategy(Strategy::Append),
-        "merge" if only(&["--key", "--null-safe-keys", "--delete-missing"]) => Road::Strategy(Strategy::Merge {
-            null_safe_keys: case.has_flag("--null-safe-keys"),
-            delete_missing: case.has_flag("--delete-missing"),
+/// The operation that a case asks for, from its flags.
+fn from_flags(case: &Case) -> Result<Strategy> {
+    let one = |name: &str| case.flag(name).first().map(|text| (*text).to_owned());
+    let list = |name: &str| -> Vec<String> {
+        case.flag(name).into_iter().flat_map(|text| text.split(',')).map(str::to_owned).collect()
+    };
+    let null_safe_keys = case.has_flag("--null-safe-keys");
+    let whens: Vec<String> = case.flag("--when").into_iter().map(str::to_owned).collect();
+    Ok(match case.write.kind.as_str() {
+        "overwrite" if case.flag("--mode") == ["static"] => Strategy::OverwriteAll,
+        "overwrite" => Strategy::Overwrite,
+        "append" => Strategy::Append,
+        "replace-where" => Strategy::ReplaceWhere { predicate: one("--where").expect("a predicate") },
+        "merge" if !whens.is_empty() => {
+            merge_of_clauses(one("--on").as_deref(), &list("--key"), null_safe_keys, &whens)?
+        }
+        "merge" if case.has_flag("--insert-only") => Strategy::InsertOnly { null_safe_keys },
+        "merge" => Strategy::Merge { null_safe_keys, delete_missing: case.has_flag("--delete-missing") },
+        "scd2" => Strategy::Scd2(Scd2Columns {
+            track: list("--track"),
+            effective_from: one("--effective-from").expect("a column"),
+            effective_to: one("--effective-to").expect("a column"),
+            current: one("--current"),
+            effective_at: one("--effective-at").expect("a value"),
         }),
-        "merge" => Road::Pending("clauses of a MERGE"),
-        "replace-where" => Road::Pending("replace-where"),
-        "scd2" => Road::Pending("scd2"),
         other => panic!("{}: a kind {other}", case.name),
-    }
+    })
+}
+
+/// The plan of one form.
+fn plan(case: &Case, form: Form, bench: &Bench, table: &Path, source: &str) -> Result<Plan> {
+    let request = request(source, &case.key());
+    let open = bench.open(table)?;
+    let (request, strategy) = match form {
+        Form::Flags => (request, from_flags(case)?),
+        Form::Statement => {
+            let dynamic = case.write.conf.get("spark.sql.sources.partitionOverwriteMode");
+            let mode = if dynamic.is_some_and(|mode| mode == "dynamic") { "dynamic" } else { "static" };
+            let sql = format!("SET spark.sql.sources.partitionOverwriteMode = {mode};\n{}", case.write.sql.text());
+            let bindings = [Binding { name: "staging".into(), source: source.into() }];
+            block_on(from_statement(&open, &sql, &bindings, None, SourceRequest { source: String::new(), ..request }))?
+        }
+    };
+    block_on(prepare(&bench.context, &open, &request, strategy, &Progress::default())).map(|prepared| prepared.plan)
 }
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,7 +77,8 @@ enum Outcome {
     Refused,
     /// Another result, which the case states and gives a reason for.
     Stated,
-    Pending(&'static str),
+    /// Only the statement can say it, or only the flags.
+    Unsaid,
 }
 
 /// Whether the kind says something about the plan, and not that something broke.
@@ -64,19 +94,16 @@ fn is_an_answer(kind: ErrorKind) -> bool {
 fn the_corpus_agrees_with_spark() {
     let (mut outcomes, mut wrong) = (BTreeMap::<Outcome, u64>::new(), Vec::new());
     for case in cases() {
-        match judge(&case) {
-            Ok(outcome) => {
-                if let Outcome::Pending(what) = outcome {
-                    println!("pending: {} ({what})", case.name);
-                }
-                *outcomes.entry(outcome).or_default() += 1;
+        for form in [Form::Flags, Form::Statement] {
+            match judge(&case, form) {
+                Ok(outcome) => *outcomes.entry(outcome).or_default() += 1,
+                Err(what) => wrong.push(format!("{} ({form:?}): {what}", case.name)),
             }
-            Err(what) => wrong.push(format!("{}: {what}", case.name)),
         }
     }
     println!("{outcomes:?}");
-    assert!(wrong.is_empty(), "{} cases differ from Spark:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(outcomes.get(&Outcome::Same).is_some_and(|n| *n >= 40), "too few cases are compared: {outcomes:?}");
+    assert!(wrong.is_empty(), "{} differ from Spark:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(outcomes.get(&Outcome::Same).is_some_and(|n| *n >= 120), "too few cases are compared: {outcomes:?}");
 }
 
 #[test]
@@ -104,32 +131,31 @@ fn a_wrong_truth_is_found() {
     let all = cases();
     let case = |name: &str| all.iter().find(|c| c.name == name).unwrap_or_else(|| panic!("no case {name}")).clone();
     let mut cell = case("upsert");
-    assert_eq!(judge(&cell), Ok(Outcome::Same));
+    assert_eq!(judge(&cell, Form::Flags), Ok(Outcome::Same));
     cell.truth.rows[0][0] = serde_json::json!(77);
-    assert!(judge(&cell).expect_err("another cell").contains("rows"), "another cell");
+    assert!(judge(&cell, Form::Flags).expect_err("another cell").contains("rows"), "another cell");
     for metric in ["numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted", "numSourceRows"] {
         let mut number = case("delete-missing-in-slice");
         *number.truth.metrics.get_mut(metric).expect("a metric of a MERGE") += 1;
-        judge(&number).expect_err(metric);
+        judge(&number, Form::Flags).expect_err(metric);
     }
     let mut written = case("dynamic-several-partitions");
     *written.truth.metrics.get_mut("numOutputRows").expect("a metric of a WRITE") += 1;
-    judge(&written).expect_err("numOutputRows");
+    judge(&written, Form::Flags).expect_err("numOutputRows");
     let mut error = case("upsert");
     error.truth.error = Some("SOME_CLASS".into());
-    judge(&error).expect_err("partwise goes on where Spark refuses");
+    judge(&error, Form::Flags).expect_err("partwise goes on where Spark refuses");
     let mut refusal = case("two-source-rows-match");
-    assert_eq!(judge(&refusal), Ok(Outcome::Refused));
+    assert_eq!(judge(&refusal, Form::Flags), Ok(Outcome::Refused));
     refusal.truth.error = None;
-    judge(&refusal).expect_err("partwise refuses where Spark goes on");
+    judge(&refusal, Form::Flags).expect_err("partwise refuses where Spark goes on");
 }
 
 /// Runs a case and compares.
-fn judge(case: &Case) -> Result<Outcome, String> {
-    let strategy = match road(case) {
-        Road::Strategy(strategy) => strategy,
-        Road::Pending(what) => return Ok(Outcome::Pending(what)),
-    };
+fn judge(case: &Case, form: Form) -> StdResult<Outcome, String> {
+    if form == Form::Flags && case.write.flags.is_none() {
+        return Ok(Outcome::Unsaid);
+    }
     let bench = Bench::default();
     let table = case.write_table(&bench);
     let source = case.write_source(&bench);
@@ -147,8 +173,8 @@ fn judge(case: &Case) -> Result<Outcome, String> {
             _ => Err(format!("refuses where Spark goes on, {kind}: {message}")),
         }
     };
-    let plan = match bench.prepare(&table.path, &source, &case.key(), strategy) {
-        Ok(prepared) => prepared.plan,
+    let plan = match plan(case, form, &bench, &table.path, &source) {
+        Ok(plan) => plan,
         Err(error) => return refused(error.kind, &error.full_message()),
     };
     if let Some(refusal) = plan.refusals.first() {
@@ -170,7 +196,7 @@ fn judge(case: &Case) -> Result<Outcome, String> {
 }
 
 /// The plan's numbers against the metrics of Spark's commit.
-fn numbers(case: &Case, plan: &Plan, after: u64) -> Result<(), String> {
+fn numbers(case: &Case, plan: &Plan, after: u64) -> StdResult<(), String> {
     let (r, metrics) = (&plan.rows, &case.truth.metrics);
     let metric = |name: &str| metrics.get(name).copied();
     let written = r.inserted + r.updated.unwrap_or(0) + r.unchanged;

@@ -32,7 +32,7 @@ pub use discover::{TableSummary, find_tables};
 pub use prepare::{Prepared, SourceRequest, prepare};
 pub use recover::recover;
 pub use restore::prepare_restore;
-pub use statement::{Binding, OverwriteMode, from_statement};
+pub use statement::{Binding, OverwriteMode, from_statement, merge_of_clauses};
 pub use strategy::{Scd2Columns, Strategy};
 pub use undo::prepare_undo;
 

@@ -4,6 +4,7 @@ use super::browse::OpenTable;
 use super::prepare::SourceRequest;
 use super::strategy::Strategy;
 use crate::error::{Error, ErrorKind, Result};
+use crate::plan::clauses::On;
 use crate::source::Source;
 use crate::statement::{Mode, Statement, StatementKind, TableName};
 
@@ -65,6 +66,28 @@ pub async fn from_statement(
     view.operations = request.view.operations.clone();
     view.latest_by = view.latest_by.or_else(|| request.view.latest_by.clone());
     Ok((SourceRequest { source: uri, view, ..request }, strategy))
+}
+
+/// A MERGE from the text of its parts: what stands after each `WHEN`, over `s`
+/// and `t`. It is read by the parser of whole statements, so that a flag and a
+/// pasted statement mean the same.
+///
+/// # Errors
+/// `Usage` for what cannot be read, and without a key or a condition.
+pub fn merge_of_clauses(on: Option<&str>, key: &[String], null_safe: bool, whens: &[String]) -> Result<Strategy> {
+    let on = match on {
+        Some(condition) => condition.to_owned(),
+        None if key.is_empty() => {
+            return Err(Error::new(ErrorKind::Usage, "clauses need a key or a condition: --key A,B or --on COND"));
+        }
+        None => On::columns(key, null_safe).sql(),
+    };
+    let whens: Vec<String> = whens.iter().map(|clause| format!("\nWHEN {clause}")).collect();
+    let sql = format!("MERGE INTO t AS t USING s AS s ON {on}{}", whens.concat());
+    match Statement::parse(&sql)?.kind {
+        StatementKind::Merge { on, clauses } => Ok(Strategy::Clauses { on, clauses }),
+        _ => Err(Error::new(ErrorKind::Usage, "the clauses make no MERGE")),
+    }
 }
 
 fn resolve(said: Mode, asked: Option<OverwriteMode>) -> Result<OverwriteMode> {

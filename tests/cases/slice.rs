@@ -90,7 +90,7 @@ fn a_slice_that_was_asked_for_and_did_not_come_is_left() {
         assert_eq!(plan.untouched_partitions, 2);
         assert_eq!(arithmetic::violations(&plan), Vec::<String>::new());
     }
-    let status = |strategy| {
+    let status = |strategy: Strategy| {
         let plan = prepare(&bench, &table, &source, Some(&slice), strategy.clone()).plan;
         plan.gates.iter().find(|g| g.name == "missing-slice").map(|g| g.status)
     };

@@ -152,11 +152,6 @@ impl Case {
         self.write.flags.iter().flatten().any(|word| word == name)
     }
 
-    /// The names of all flags.
-    pub fn flag_names(&self) -> Vec<&str> {
-        self.write.flags.iter().flatten().filter(|w| w.starts_with("--")).map(String::as_str).collect()
-    }
-
     pub fn key(&self) -> Vec<&str> {
         self.flag("--key").into_iter().flat_map(|list| list.split(',')).collect()
     }

@@ -6,10 +6,8 @@ use super::road::{PlanArgs, Wanted, from_source};
 use crate::cli::Session;
 use crate::cli::args::SourceArgs;
 use crate::cli::output::Answer;
-use crate::error::{Error, ErrorKind, Result};
-use crate::ops::Strategy;
-use crate::plan::clauses::On;
-use crate::statement::{Statement, StatementKind};
+use crate::error::Result;
+use crate::ops::{Strategy, merge_of_clauses};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -46,27 +44,11 @@ pub async fn run(args: Args, session: &Session) -> Result<Answer> {
     let null_safe_keys = args.null_safe_keys;
     let wanted = match (&args.sql, args.when.is_empty()) {
         (Some(file), _) => Wanted::Sql { file: file.clone(), mode: None },
-        (None, false) => Wanted::Strategy(clauses(&args)?),
+        (None, false) => {
+            Wanted::Strategy(merge_of_clauses(args.on.as_deref(), &args.source.key, null_safe_keys, &args.when)?)
+        }
         (None, true) if args.insert_only => Wanted::Strategy(Strategy::InsertOnly { null_safe_keys }),
         (None, true) => Wanted::Strategy(Strategy::Merge { null_safe_keys, delete_missing: args.delete_missing }),
     };
     from_source(session, &args.table, &args.source, wanted, &args.plan).await
-}
-
-/// The clauses are read by the parser of whole statements, so that a flag and a
-/// pasted statement mean the same.
-fn clauses(args: &Args) -> Result<Strategy> {
-    let on = match &args.on {
-        Some(condition) => condition.clone(),
-        None if args.source.key.is_empty() => {
-            return Err(Error::new(ErrorKind::Usage, "--when needs --key A,B or --on COND"));
-        }
-        None => On::columns(&args.source.key, args.null_safe_keys).sql(),
-    };
-    let whens: Vec<String> = args.when.iter().map(|clause| format!("\nWHEN {clause}")).collect();
-    let sql = format!("MERGE INTO t AS t USING s AS s ON {on}{}", whens.concat());
-    match Statement::parse(&sql)?.kind {
-        StatementKind::Merge { on, clauses } => Ok(Strategy::Clauses { on, clauses }),
-        _ => Err(Error::new(ErrorKind::Usage, "the clauses make no MERGE")),
-    }
 }
