@@ -53,18 +53,19 @@ pub async fn compare(
     const MERGE: Strategy = Strategy::Merge { null_safe_keys: false, delete_missing: false };
     const MERGE_DELETE: Strategy = Strategy::Merge { null_safe_keys: false, delete_missing: true };
     let source = Source::open(&request.source).await?;
+    let facts = advice::DeliveryFacts::default();
     let keyed = !request.key.is_empty() || !table.settings.known.key.is_empty();
     if !keyed {
         let overwrite = one(prepare_all(table, &source, request, &[Strategy::Overwrite], progress).await?)?;
         let because = "Without a key rows can only be counted as a multiset; give one to compare with a MERGE.".into();
-        let delivery = advice::delivery(&overwrite.plan);
+        let delivery = advice::delivery(&overwrite.plan, &facts);
         return Ok(Comparison { strategies: vec![("overwrite", overwrite)], recommended: None, because, delivery });
     }
     let plans = prepare_all(table, &source, request, &[MERGE, MERGE_DELETE, Strategy::Overwrite], progress).await?;
     let strategies: Vec<(&'static str, Prepared)> =
         ["MERGE", "MERGE+delete", "overwrite"].into_iter().zip(plans).collect();
     let (merge, overwrite) = (&strategies[0].1, &strategies[2].1);
-    let delivery = advice::delivery(&overwrite.plan);
+    let delivery = advice::delivery(&overwrite.plan, &facts);
     let (recommended, because) = advice::recommend(&delivery, &overwrite.plan, &merge.plan);
     let recommended = recommended.and_then(|name| strategies.iter().position(|(_, p)| p.plan.operation == name));
     Ok(Comparison { strategies, recommended, because, delivery })

@@ -9,12 +9,17 @@ pub mod algebra;
 pub mod append;
 pub mod arithmetic;
 pub mod clauses;
+pub mod delivery;
 pub mod effect;
+pub mod key_candidates;
 pub mod kinds;
 pub mod measures;
 pub mod merge;
+pub mod near_keys;
+pub mod operations;
 pub mod overwrite;
 pub mod restore;
+pub mod technical;
 pub mod undo;
 pub mod view;
 
