@@ -12,6 +12,7 @@ pub mod demo;
 pub mod discover;
 mod entry;
 mod exchange;
+pub mod keys;
 mod overrides;
 pub mod prepare;
 mod rebase;
