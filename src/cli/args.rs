@@ -4,6 +4,8 @@ use clap::Args;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::ops::{At, SourceRequest};
+use crate::plan::operations;
+use crate::plan::view::{OperationColumn, SourceView};
 use crate::predicate::Predicate;
 use crate::table::value::parse_timestamp;
 
@@ -60,6 +62,13 @@ pub struct SourceArgs {
     /// Technical columns: a row that differs only there counts as unchanged
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = column_name)]
     pub ignore: Vec<String>,
+    /// Of the rows of one key only the one with the greatest value here counts
+    #[arg(long, value_name = "COLUMN", value_parser = column_name)]
+    pub latest_by: Option<String>,
+    /// The column that says what each row means, and its codes if they are not
+    /// known ones: upsert, delete or before-image; auto finds the column
+    #[arg(long, value_name = "COLUMN[=CODE:MEANING,…]", value_parser = operations::parse)]
+    pub operation_column: Option<OperationColumn>,
 }
 
 impl SourceArgs {
@@ -68,6 +77,11 @@ impl SourceArgs {
             source: self.source.clone(),
             key: self.key.clone(),
             ignore: self.ignore.clone(),
+            view: SourceView {
+                operations: self.operation_column.clone(),
+                latest_by: self.latest_by.clone(),
+                ..SourceView::default()
+            },
             ..SourceRequest::default()
         }
     }

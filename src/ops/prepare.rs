@@ -8,6 +8,7 @@ use uuid::Uuid;
 use super::applied;
 use super::browse::OpenTable;
 use super::context::Context;
+use super::profile;
 use super::refusals::table_refusals;
 use crate::engine::local::LocalEngine;
 use crate::engine::{Classified, Engine, PartitionSummary, RowJob, Summary};
@@ -90,6 +91,11 @@ pub struct DiffRow {
 }
 
 impl EffectRows {
+    /// How often each value of a grain column occurs in the slice and the source.
+    pub(super) fn groups(&self) -> &[gate::evidence::GroupFacts] {
+        &self.classified.summary().evidence.groups
+    }
+
     /// Rows `offset..offset + limit` of one effect, ordered by partition, then
     /// by their place in the table or the source.
     ///
@@ -124,6 +130,7 @@ pub async fn prepare(
     progress: &Progress,
 ) -> Result<Prepared> {
     let source = Source::open(&request.source).await?;
+    let request = &profile::resolve(table, &source, request, progress).await?;
     let mut plans = prepare_all(table, &source, request, &[strategy], progress).await?;
     plans.pop().ok_or_else(|| Error::new(ErrorKind::Internal, "one strategy gave no plan"))
 }

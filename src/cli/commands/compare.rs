@@ -78,5 +78,17 @@ fn render(comparison: &Comparison) -> String {
             d.changed_share * 100.0
         ),
     };
-    format!("{}\ndelivery     {delivery}\nrecommended  {recommended}\n{}\n", out.render(), comparison.because,)
+    let technical = comparison.technical.as_ref().map(|t| {
+        format!(
+            "{}\n  if they say nothing: --ignore {}\n",
+            escape_controls(&t.because),
+            escape_controls(&t.columns.join(","))
+        )
+    });
+    format!(
+        "{}\ndelivery     {delivery}\nrecommended  {recommended}\n{}\n{}",
+        out.render(),
+        comparison.because,
+        technical.unwrap_or_default()
+    )
 }

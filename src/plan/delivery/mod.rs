@@ -103,13 +103,16 @@ pub enum Missing {
 
 impl Missing {
     /// `in_absent_groups`: rows of the slice in groups without a delivered row.
-    /// `missing`: all rows of the slice that were not delivered.
-    pub fn of(in_absent_groups: u64, missing: u64) -> Option<Missing> {
-        if missing == 0 {
+    /// `missing`: rows of the slice that were not delivered, of `before` in all.
+    /// `None` where no group is absent.
+    pub fn of(in_absent_groups: u64, missing: u64, before: u64) -> Option<Missing> {
+        if in_absent_groups == 0 {
             return None;
         }
-        let concentrated = in_absent_groups.saturating_mul(10) >= missing.saturating_mul(9);
-        Some(if concentrated { Missing::Concentrated } else { Missing::Spread })
+        // A feed leaves out most rows of the groups that it touches as well.
+        let touched = before.saturating_sub(in_absent_groups);
+        let lacking = missing.saturating_sub(in_absent_groups);
+        Some(if lacking.saturating_mul(10) <= touched { Missing::Concentrated } else { Missing::Spread })
     }
 }
 

@@ -249,11 +249,13 @@ fn a_load_time_in_every_row_makes_no_feed() {
 
 #[test]
 fn groups_that_are_missing_whole_make_no_feed() {
-    let facts = DeliveryFacts { missing: Missing::of(600, 600), ..plain() };
+    let facts = DeliveryFacts { missing: Missing::of(600, 600, 1000), ..plain() };
     is(&[("p1", 1000, 0, 400, 0)], &facts, DeliveryKind::Unclear, None);
-    let facts = DeliveryFacts { missing: Missing::of(30, 600), ..plain() };
+    let facts = DeliveryFacts { missing: Missing::of(30, 600, 1000), ..plain() };
     is(&[("p1", 1000, 0, 400, 0)], &facts, DeliveryKind::RowLevel, Some("merge"));
-    assert_eq!(Missing::of(0, 0), None);
+    // Two of twenty companies have changes.
+    assert_eq!(Missing::of(900, 995, 1000), Some(Missing::Spread));
+    assert_eq!(Missing::of(0, 600, 1000), None);
 }
 
 #[test]
