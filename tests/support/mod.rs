@@ -1,6 +1,7 @@
 //! What tests share: fixtures made without the crate's own code, a strict
 //! replay of what was written, and the road of a write in short calls.
 
+pub mod deliveries;
 pub mod kinds;
 pub mod peer;
 pub mod replay;
