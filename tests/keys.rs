@@ -1,10 +1,13 @@
 //! `partwise keys` below the command line: each finding over small tables.
 
+use partwise::engine::local::key_scan::KeySide;
+use partwise::engine::local::{key_candidates, near_keys};
 use partwise::error::{ErrorKind, Result};
 use partwise::ops::keys::{KeyReport, KeyRequest, diagnose_keys};
 use partwise::plan::near_keys::Rule;
 use partwise::predicate::Predicate;
 use partwise::progress::Progress;
+use partwise::source::Source;
 use partwise::table::Value;
 
 use crate::support::{Bench, Fixture, Kind, Row, Shape, block_on, i, s};
@@ -118,6 +121,16 @@ fn types_that_differ_are_both_named() {
 }
 
 #[test]
+fn a_type_that_widens_is_said_and_is_no_finding() {
+    let bench = Bench::default();
+    let table = bench.table(shape(Kind::Long), &[row(i(-6), "a", 1), row(i(7), "a", 2)]);
+    let source = bench.source("s", &shape(Kind::Integer).columns, &[row(i(-6), "a", 1), row(i(8), "a", 2)]);
+    let report = report(&bench, &table, Some(&source), &["id"]);
+    assert_eq!((report.types[0].refused, report.types[0].source.as_str()), (false, "integer"));
+    assert_eq!((report.matched, report.findings.len()), (Some(1), 0));
+}
+
+#[test]
 fn nearly_the_same_keys_say_in_what_they_differ() {
     let bench = Bench::default();
     let texts = ["DE01", "de01", "x", "x ", "Mu\u{308}ller", "Müller", "0042", "42", "alone", "a b", "ab"];
@@ -197,6 +210,38 @@ fn a_set_that_is_unique_in_the_sample_only_is_found_out() {
     let report = report(&bench, &table, None, &[]);
     let id = report.candidates.iter().find(|c| c.columns == ["id"]).expect("id is counted");
     assert_eq!((id.unique, id.rows, id.distinct), (false, 60_001, 60_000));
+}
+
+/// A side of `rows` rows (id, folded id in two spellings), and its keys.
+fn many(bench: &Bench, rows: i64) -> KeySide {
+    let columns = Shape::new(&[("id", Kind::Long), ("text", Kind::String)], &[]).columns;
+    let spelled = |n: i64| if n % 2 == 0 { format!("k{}", n / 2) } else { format!("K{}", n / 2) };
+    let all: Vec<Row> = (0..rows).map(|n| vec![i(n), s(&spelled(n))]).collect();
+    let source = bench.source("many", &columns, &all);
+    KeySide::of_source(&block_on(Source::open(&source)).expect("the source opens"))
+}
+
+#[test]
+fn more_keys_than_fit_are_counted_part_by_part() {
+    let propose = |side: &KeySide| {
+        block_on(key_candidates::propose(side, None, 1_000, &Progress::default())).expect("candidates")
+    };
+    let bench = Bench::default();
+    let unique = propose(&many(&bench, 5_000));
+    let id = unique.iter().find(|c| c.columns == [0]).expect("id is counted");
+    assert_eq!((id.exact, id.is_unique(), id.rows, id.distinct), (true, true, 5_000, 5_000));
+}
+
+#[test]
+fn nearly_the_same_keys_are_sampled_beyond_the_bound() {
+    let bench = Bench::default();
+    let side = many(&bench, 8_000);
+    let find = |most: usize| {
+        block_on(near_keys::find(&[(&side, vec![1], None)], most, 3, &Progress::default())).expect("near keys")
+    };
+    let (all, sample) = (find(10_000), find(500));
+    assert_eq!((all.groups, all.one_of, all.examples.len()), (4_000, 1, 3));
+    assert!(sample.one_of > 1 && (3_000..5_000).contains(&sample.groups), "{sample:?}");
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn every_finding_is_in_the_object() {
     assert_eq!((&out["key"], &out["version"]), (&json!(["id"]), &json!(0)));
     let names: Vec<&str> = out["findings"].as_array().unwrap().iter().map(|f| f["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["key-types", "duplicate-keys", "near-duplicates", "keys-elsewhere"]);
-    assert_eq!(out["types"], json!([{"column": "id", "table": "string", "source": "long"}]));
+    assert_eq!(out["types"], json!([{"column": "id", "table": "string", "source": "long", "refused": true}]));
     assert_eq!(out["table_keys"]["groups"][0]["key"], json!(["8"]));
     assert_eq!(out["table_keys"]["groups"][0]["shown"][1]["values"], json!(["8", "b", 4]));
     assert_eq!(out["near"]["examples"][0]["rules"], json!(["leading-zeros"]));

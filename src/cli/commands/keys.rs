@@ -90,6 +90,9 @@ fn numbers(report: &KeyReport) -> String {
     if let Some((_, side)) = sides.iter().find(|(_, side)| !side.exact) {
         text += &format!("~ is an estimate: one key of {} was counted\n", grouped(side.one_of));
     }
+    for t in report.types.iter().filter(|t| !t.refused) {
+        text += &format!("{}: {} in the source is widened to {}\n", escape_controls(&t.column), t.source, t.table);
+    }
     if let Some(matched) = report.matched {
         text += &format!("{} of the source in the table\n", plural(matched, "key"));
     }
@@ -157,7 +160,8 @@ fn candidates(list: &[Candidate]) -> String {
     for c in list {
         let about = if c.exact { "" } else { "~" };
         let verdict = match (c.unique, c.null_rows) {
-            (true, _) => "unique".into(),
+            (true, _) if c.exact => "unique".into(),
+            (true, _) => "no repetition among the keys that were counted".into(),
             (false, 0) => format!("{:.2} %", percent(c)),
             (false, nulls) => format!("{:.2} %, {} with NULL", percent(c), plural(nulls, "row")),
         };

@@ -1,7 +1,7 @@
 //! Which columns could be the key: grown on a sample of real rows, then counted
 //! over all of them.
 
-use super::key_scan::{Go, HashSet128, KeyCounter, KeySide, MOST_KEYS, column_hashes, key_hashes, null_rows};
+use super::key_scan::{Go, HashSet128, KeyCounter, KeySide, column_hashes, key_hashes, null_rows};
 use crate::error::Result;
 use crate::plan::key_candidates::{Sampled, grow, rank};
 use crate::predicate::Predicate;
@@ -10,6 +10,8 @@ use crate::progress::Progress;
 /// Rows of the sample: with 40 columns, 32 MB of hashes.
 const SAMPLE_ROWS: usize = 50_000;
 const SAMPLE_COLUMNS: usize = 40;
+/// A proposal is worth reading its columns so many times: 28 million rows.
+const MOST_PASSES: u64 = 8;
 
 /// A set of columns, and how unique it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +24,7 @@ pub struct Counted {
     pub exact: bool,
     /// Rows with a NULL in one of the columns.
     pub nulls: u64,
-    /// Keys that occur more than once; 0 means that the set is unique.
+    /// Whether keys occur more than once: 0 says that none was found to.
     pub repeated: u64,
 }
 
@@ -33,11 +35,17 @@ impl Counted {
 }
 
 /// The best sets, unique ones first. Reads a sample of the side's rows and,
-/// where there is anything to count, all rows of the columns in question.
+/// where there is anything to count, all rows of the columns in question. At
+/// most `most` keys are held at a time.
 ///
 /// # Errors
 /// Whatever reading gives.
-pub async fn propose(side: &KeySide, filter: Option<&Predicate>, progress: &Progress) -> Result<Vec<Counted>> {
+pub async fn propose(
+    side: &KeySide,
+    filter: Option<&Predicate>,
+    most: usize,
+    progress: &Progress,
+) -> Result<Vec<Counted>> {
     let fields = &side.schema().fields;
     let mut columns: Vec<(usize, u8)> =
         fields.iter().enumerate().filter_map(|(i, field)| Some((i, rank(field)?))).collect();
@@ -68,10 +76,48 @@ pub async fn propose(side: &KeySide, filter: Option<&Predicate>, progress: &Prog
         })
         .collect();
     drop(sample);
-    let mut counted = count_all(side, sets, filter, progress).await?;
+    let mut counted = count_all(side, sets, filter, most, progress).await?;
+    for set in counted.iter_mut().filter(|c| !c.exact && c.is_unique()) {
+        recount(side, set, filter, most, progress).await?;
+        if set.is_unique() {
+            break;
+        }
+    }
     // The order of the proposal stands, but what is not unique comes last.
     counted.sort_by_key(|c| (!c.is_unique(), if c.is_unique() { 0 } else { u64::MAX - c.distinct }));
     Ok(counted)
+}
+
+/// Counts a set exactly that has more keys than fit: one part of the keys a
+/// pass. Sets with more than [`MOST_PASSES`] parts stay estimates.
+async fn recount(
+    side: &KeySide,
+    set: &mut Counted,
+    filter: Option<&Predicate>,
+    most: usize,
+    progress: &Progress,
+) -> Result<()> {
+    let passes = set.rows.div_ceil(most.max(1) as u64);
+    if passes > MOST_PASSES {
+        return Ok(());
+    }
+    let places: Vec<usize> = (0..set.columns.len()).collect();
+    let mut distinct = 0;
+    for pass in 0..passes {
+        let mut keys = HashSet128::default();
+        side.scan(&set.columns, filter, progress, &mut |scanned| {
+            let hashes = key_hashes(&scanned.batch, &places)?.into_iter();
+            keys.extend(hashes.filter(|hash| (*hash as u64) % passes == pass));
+            Ok(Go::On)
+        })
+        .await?;
+        distinct += keys.len() as u64;
+    }
+    set.exact = true;
+    // Of the keys it is only known now whether some repeat, not how many.
+    set.repeated = u64::from(distinct < set.rows);
+    set.distinct = distinct;
+    Ok(())
 }
 
 /// Hashes of the first rows of every file, per column.
@@ -124,6 +170,7 @@ pub async fn count_all(
     side: &KeySide,
     sets: Vec<Vec<usize>>,
     filter: Option<&Predicate>,
+    most: usize,
     progress: &Progress,
 ) -> Result<Vec<Counted>> {
     let mut columns: Vec<usize> = sets.concat();
@@ -132,7 +179,7 @@ pub async fn count_all(
     let places: Vec<Vec<usize>> =
         sets.iter().map(|set| set.iter().filter_map(|c| columns.iter().position(|x| x == c)).collect()).collect();
     // All counters share the memory of one.
-    let mut counters: Vec<KeyCounter> = sets.iter().map(|_| KeyCounter::new(MOST_KEYS / sets.len().max(1))).collect();
+    let mut counters: Vec<KeyCounter> = sets.iter().map(|_| KeyCounter::new(most / sets.len().max(1))).collect();
     let mut nulls = vec![0u64; sets.len()];
     side.scan(&columns, filter, progress, &mut |scanned| {
         for ((counter, places), nulls) in counters.iter_mut().zip(&places).zip(&mut nulls) {

@@ -24,8 +24,9 @@ use crate::progress::{Phase, Progress};
 use crate::source::Source;
 use crate::table::{PartitionTuple, Schema, Value};
 
-/// Keys that a counter keeps by default: about 300 MB.
-pub const MOST_KEYS: usize = 4_000_000;
+/// Keys that a counter keeps by default. A hash table of 2^22 places holds so
+/// many without growing: 140 MB.
+pub const MOST_KEYS: usize = 3_500_000;
 /// Any seed does: nobody compares these hashes with those of a plan.
 const SEED: u64 = 0x6B65_7973;
 

@@ -19,7 +19,7 @@ use crate::engine::local::near_keys;
 use crate::error::{Error, ErrorKind, Result};
 use crate::predicate::Predicate;
 use crate::progress::Progress;
-use crate::source::Source;
+use crate::source::{Source, match_columns};
 use crate::table::schema::PrimitiveType;
 use crate::table::{DataType, Field, Schema};
 
@@ -78,7 +78,11 @@ pub async fn diagnose_keys(
             report.source_keys =
                 Some(rows::describe(side, &source_key, filter, request.limit, &other, progress).await?);
             report.types = type_differences(target.schema(), &target_key, side.schema(), &source_key);
-            if report.types.is_empty() {
+            let types = |schema: &Schema, key: &[usize]| -> Vec<DataType> {
+                key.iter().map(|c| schema.fields[*c].data_type.clone()).collect()
+            };
+            let (ours, theirs) = (types(target.schema(), &target_key), types(side.schema(), &source_key));
+            if ours.iter().zip(&theirs).all(|(a, b)| hash_alike(a, b)) {
                 report.matched = Some(other.counter.shared_with(&counted.counter));
             }
         }
@@ -154,12 +158,28 @@ fn type_differences(table: &Schema, table_key: &[usize], source: &Schema, source
     let pairs = table_key.iter().zip(source_key).map(|(t, s)| (&table.fields[*t], &source.fields[*s]));
     pairs
         .filter(|(t, s)| t.data_type != s.data_type)
-        .map(|(t, s)| TypeDifference {
-            column: t.name.clone(),
-            table: t.data_type.to_string(),
-            source: s.data_type.to_string(),
+        .map(|(t, s)| {
+            let one = |field: &Field| Schema { fields: vec![field.clone()] };
+            // The same judgement that a plan makes.
+            let matching = match_columns(&one(t), &one(s), std::slice::from_ref(&t.name), &[]);
+            TypeDifference {
+                column: t.name.clone(),
+                table: t.data_type.to_string(),
+                source: s.data_type.to_string(),
+                refused: !matching.refusals.is_empty(),
+            }
         })
         .collect()
+}
+
+/// Whether equal values of two types have the same hash.
+fn hash_alike(a: &DataType, b: &DataType) -> bool {
+    use PrimitiveType::*;
+    let (DataType::Primitive(a), DataType::Primitive(b)) = (a, b) else { return false };
+    let is_whole = |t: &PrimitiveType| matches!(t, Byte | Short | Integer | Long);
+    let is_time = |t: &PrimitiveType| matches!(t, Timestamp | TimestampNtz);
+    let is_float = |t: &PrimitiveType| matches!(t, Float | Double);
+    a == b || [is_whole(a) && is_whole(b), is_time(a) && is_time(b), is_float(a) && is_float(b)].contains(&true)
 }
 
 fn floats(side: &'static str, schema: &Schema, key: &[usize]) -> Vec<FloatKey> {
@@ -197,7 +217,7 @@ async fn candidates(
     filter: Option<&Predicate>,
     progress: &Progress,
 ) -> Result<Vec<Candidate>> {
-    let found = key_candidates::propose(side, filter, progress).await?;
+    let found = key_candidates::propose(side, filter, MOST_KEYS, progress).await?;
     Ok(found
         .into_iter()
         .map(|c| Candidate {

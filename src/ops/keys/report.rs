@@ -19,7 +19,8 @@ pub struct KeyReport {
     pub filter: Option<String>,
     pub table_keys: Option<SideKeys>,
     pub source_keys: Option<SideKeys>,
-    /// Keys of the source that the table has. `None` where the types differ.
+    /// Keys of the source that the table has; `None` where the types differ so
+    /// that this was not counted.
     pub matched: Option<u64>,
     pub types: Vec<TypeDifference>,
     pub floats: Vec<FloatKey>,
@@ -81,6 +82,8 @@ pub struct TypeDifference {
     pub column: String,
     pub table: String,
     pub source: String,
+    /// Otherwise every value of the source has one of the table's type.
+    pub refused: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -198,7 +201,7 @@ impl KeyReport {
     pub(super) fn conclude(&mut self) {
         let mut found = Vec::new();
         let mut say = |name, message| found.push(Finding { name, message });
-        for difference in &self.types {
+        for difference in self.types.iter().filter(|t| t.refused) {
             say(
                 "key-types",
                 format!(
