@@ -209,6 +209,20 @@ fn codes_that_are_left_to_the_data_are_filled_in_or_refused() {
     assert!(codes("nowhere").expect_err("there is no such column").message.contains("nowhere"));
 }
 
+#[test]
+fn a_stated_operation_column_makes_a_feed() {
+    let bench = Bench::default();
+    let table = ledger(&bench);
+    let source = deliver(&bench, "s", docs(3).filter(|d| d.number % 5 < 2));
+    is(&compare(&bench, &table, &request(&source, &KEY)), DeliveryKind::Unclear, None);
+    let codes = [("open", RowMeaning::Upsert), ("cleared", RowMeaning::Upsert)];
+    let codes = codes.map(|(code, meaning)| (Some(code.to_owned()), meaning)).to_vec();
+    let operations = Some(OperationColumn { column: "status".into(), codes });
+    let view = SourceView { operations, ..SourceView::default() };
+    let compared = compare(&bench, &table, &SourceRequest { view, ..request(&source, &KEY) });
+    is(&compared, DeliveryKind::RowLevel, Some("MERGE"));
+}
+
 /// Cases whose source has to be looked at through a view (`--operation-column`,
 /// `--latest-by`) before rows are compared. They are counted and printed until
 /// the engine reads views; then each becomes a test with the numbers named here.

@@ -6,6 +6,7 @@ use super::profile;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::Plan;
 use crate::plan::delivery::{DeliveryFacts, Missing};
+use crate::plan::operations::OperationProposal;
 use crate::plan::technical::TechnicalProposal;
 use crate::predicate::Predicate;
 use crate::progress::Progress;
@@ -29,7 +30,11 @@ pub(super) async fn facts(
 ) -> Result<(DeliveryFacts, Option<TechnicalProposal>)> {
     let mut facts = DeliveryFacts::default();
     let Some(rows) = &overwrite.rows else { return Ok((facts, None)) };
-    facts.operations = profile::operations(table, source, progress).await?;
+    facts.operations = match &request.view.operations {
+        // A person said what the codes mean: that is what the source is.
+        Some(stated) => Some(OperationProposal::stated(stated)),
+        None => profile::operations(table, source, progress).await?,
+    };
     if let Some(text) = &request.slice {
         let slice = Predicate::parse(text)?;
         facts.unexpected = Some(outside(table, &slice, &overwrite.plan)?);

@@ -5,6 +5,7 @@ mod elsewhere;
 mod fetch;
 pub mod hash;
 pub mod key_candidates;
+mod key_counter;
 pub mod key_scan;
 mod measure;
 pub mod near_keys;
