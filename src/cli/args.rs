@@ -4,6 +4,8 @@ use clap::Args;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::ops::{At, Binding, SourceRequest};
+use crate::plan::operations;
+use crate::plan::view::{OperationColumn, SourceView};
 use crate::predicate::Predicate;
 use crate::table::value::parse_timestamp;
 
@@ -69,6 +71,13 @@ pub struct SourceArgs {
     /// How many rows the source must have: a control total
     #[arg(long, value_name = "N")]
     pub expect_rows: Option<u64>,
+    /// Of the rows of one key only the one with the greatest value here counts
+    #[arg(long, value_name = "COLUMN", value_parser = column_name)]
+    pub latest_by: Option<String>,
+    /// The column that says what each row means, and its codes if they are not
+    /// known ones: upsert, delete or before-image; auto finds the column
+    #[arg(long, value_name = "COLUMN[=CODE:MEANING,…]", value_parser = operations::parse)]
+    pub operation_column: Option<OperationColumn>,
 }
 
 impl SourceArgs {
@@ -88,6 +97,11 @@ impl SourceArgs {
             ignore: self.ignore.clone(),
             slice: self.slice.clone(),
             expect_rows: self.expect_rows,
+            view: SourceView {
+                operations: self.operation_column.clone(),
+                latest_by: self.latest_by.clone(),
+                ..SourceView::default()
+            },
             ..SourceRequest::default()
         }
     }

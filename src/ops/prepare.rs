@@ -8,6 +8,7 @@ use uuid::Uuid;
 use super::applied;
 use super::browse::OpenTable;
 use super::context::Context;
+use super::profile;
 use super::refusals::{key_types, table_refusals};
 use super::slice::Slices;
 use super::strategy::{Strategy, key_pairs, settle_view, whole_rows};
@@ -79,6 +80,11 @@ pub struct DiffRow {
 }
 
 impl EffectRows {
+    /// How often each value of a grain column occurs in the slice and the source.
+    pub(super) fn groups(&self) -> &[gate::evidence::GroupFacts] {
+        &self.classified.summary().evidence.groups
+    }
+
     /// Rows `offset..offset + limit` of one effect, ordered by partition, then
     /// by their place in the table or the source.
     ///
@@ -113,6 +119,7 @@ pub async fn prepare(
     progress: &Progress,
 ) -> Result<Prepared> {
     let source = Source::open(&request.source).await?;
+    let request = &profile::resolve(table, &source, request, progress).await?;
     let mut plans = prepare_all(table, &source, request, std::slice::from_ref(&strategy), progress).await?;
     plans.pop().ok_or_else(|| Error::new(ErrorKind::Internal, "one strategy gave no plan"))
 }

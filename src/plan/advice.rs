@@ -1,104 +1,157 @@
 //! Which strategy fits how the source delivers, and why, in a sentence.
 
-use serde::{Deserialize, Serialize};
-
+use super::view::SourceView;
 use super::{Plan, Spec};
 use crate::table::number::grouped;
 
-/// How the source delivers, worked out from the data.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Delivery {
-    pub kind: DeliveryKind,
-    /// Share of the slice's keys that the source covers, 0 to 1.
-    pub key_coverage: f64,
-    /// Share of the matched rows that changed, 0 to 1.
-    pub changed_share: f64,
-}
+pub use super::delivery::{Delivery, DeliveryFacts, DeliveryKind, Missing, Sign, delivery};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum DeliveryKind {
-    FullSlice,
-    RowLevel,
-    Unclear,
-}
+/// A reason fits on two lines of a terminal.
+const MOST_CHARS: usize = 160;
 
-impl DeliveryKind {
-    pub fn words(self) -> &'static str {
-        match self {
-            DeliveryKind::FullSlice => "full slice",
-            DeliveryKind::RowLevel => "row-level changes",
-            DeliveryKind::Unclear => "unclear",
-        }
-    }
-}
-
-/// Missing rows up to this number do not speak against a full slice: a period
-/// of three rows from which one was reversed is still delivered whole.
-const FEW_ROWS: u64 = 10;
-
-/// Judges the delivery by the dynamic overwrite's plan for it.
-pub fn delivery(overwrite: &Plan) -> Delivery {
-    let r = &overwrite.rows;
-    let updated = r.updated.unwrap_or(0);
-    let matched = updated + r.unchanged;
-    let present = matched + r.deleted;
-    let share = |part: u64, whole: u64| if whole == 0 { 1.0 } else { part as f64 / whole as f64 };
-    let (coverage, changed) = (share(matched, present), if matched == 0 { 0.0 } else { share(updated, matched) });
-    let kind = if present == 0 || coverage >= 0.95 || (r.deleted <= FEW_ROWS && r.unchanged > 0) {
-        DeliveryKind::FullSlice
-    } else if coverage < 0.5 && r.unchanged == 0 {
-        // A change feed carries what changed and nothing else.
-        DeliveryKind::RowLevel
-    } else {
-        DeliveryKind::Unclear
-    };
-    Delivery { kind, key_coverage: round4(coverage), changed_share: round4(changed) }
-}
-
-fn round4(x: f64) -> f64 {
-    (x * 10_000.0).round() / 10_000.0
-}
-
-/// The strategy to take, if one can be recommended, and the reason.
+/// The strategy to take, if one can be recommended, and the reason: one
+/// sentence of at most 160 characters.
 pub fn recommend(delivery: &Delivery, overwrite: &Plan, merge: &Plan) -> (Option<&'static str>, String) {
-    if !overwrite.refusals.is_empty() && !merge.refusals.is_empty() {
-        return (None, overwrite.refusals[0].message.clone());
+    let (choice, because) = choose(delivery, overwrite, merge);
+    (choice, shorten(because))
+}
+
+fn choose(delivery: &Delivery, overwrite: &Plan, merge: &Plan) -> (Option<&'static str>, String) {
+    if let (Some(refusal), false) = (overwrite.refusals.first(), merge.refusals.is_empty()) {
+        return (None, refusal.message.clone());
     }
-    if let Some(gate) = overwrite.blocking().first() {
-        return (None, format!("Nothing is recommended while the gate {} fails: {}", gate.name, gate.message));
-    }
-    let zombies = merge.rows.zombies;
     match delivery.kind {
-        DeliveryKind::FullSlice if zombies > 0 => {
-            let (rows, s) = (
-                grouped(zombies),
-                if zombies == 1 { "row that no longer exists" } else { "rows that no longer exist" },
-            );
-            (
-                Some("overwrite"),
-                format!("The source restates the whole slice; a MERGE would keep {rows} {s} at the source."),
-            )
+        DeliveryKind::FullSlice => match full_slice_hindrance(delivery, overwrite) {
+            Some(why) => (None, why),
+            None => (Some("overwrite"), full_slice(merge)),
+        },
+        DeliveryKind::RowLevel => match row_level_hindrance(delivery, merge) {
+            Some(why) => (None, why),
+            None => (Some("merge"), row_level(delivery)),
+        },
+        DeliveryKind::Unclear => (None, unclear(delivery, overwrite)),
+    }
+}
+
+/// What has to be decided before an overwrite can be recommended.
+fn full_slice_hindrance(delivery: &Delivery, overwrite: &Plan) -> Option<String> {
+    if let Some(refusal) = overwrite.refusals.first() {
+        return Some(refusal.message.clone());
+    }
+    if !delivery.unexpected.is_empty() && !decided(overwrite, "unexpected-partition") {
+        let (is, it) = if delivery.unexpected.len() == 1 { ("was", "it") } else { ("were", "them") };
+        return Some(format!(
+            "{} {is} delivered beside the slice: leave {it} out of the source or state the slice, then compare again.",
+            some(&delivery.unexpected)
+        ));
+    }
+    if !delivery.absent.is_empty() && !decided(overwrite, "missing-slice") {
+        return Some(format!(
+            "{} has rows in the table and none in the source: say whether that was reversed or not delivered.",
+            some(&delivery.absent)
+        ));
+    }
+    blocked(overwrite)
+}
+
+fn row_level_hindrance(delivery: &Delivery, merge: &Plan) -> Option<String> {
+    if let Some(operations) = &delivery.operations {
+        let rows = &operations.rows;
+        let looked_at =
+            merge.spec.rows().is_some_and(|r| r.view != SourceView::default() && r.view.operations.is_some());
+        if !looked_at && rows.deletes + rows.before_images > 0 {
+            return Some(format!(
+                "A change feed: {} marks {} and {}; compare again with --operation-column {0}.",
+                operations.column,
+                counted(rows.deletes, "delete"),
+                counted(rows.before_images, "old image"),
+            ));
         }
-        DeliveryKind::FullSlice => (
-            Some("overwrite"),
-            "The source restates the whole slice; an overwrite gives the same rows without the join.".into(),
+    }
+    if let Some(refusal) = merge.refusals.first() {
+        return Some(refusal.message.clone());
+    }
+    blocked(merge)
+}
+
+fn blocked(plan: &Plan) -> Option<String> {
+    let gate = *plan.blocking().first()?;
+    Some(format!("Nothing is recommended while the gate {} fails: {}", gate.name, gate.message))
+}
+
+/// Whether a person let this gate's failure pass.
+fn decided(plan: &Plan, gate: &str) -> bool {
+    plan.gates.iter().any(|g| g.name == gate && g.overridden.is_some())
+}
+
+fn full_slice(merge: &Plan) -> String {
+    let zombies = merge.rows.zombies;
+    if zombies == 0 {
+        return "The source restates the whole slice; an overwrite gives the same rows without the join.".into();
+    }
+    let (rows, s) =
+        (grouped(zombies), if zombies == 1 { "row that no longer exists" } else { "rows that no longer exist" });
+    format!("The source restates the whole slice; a MERGE would keep {rows} {s} at the source.")
+}
+
+fn row_level(delivery: &Delivery) -> String {
+    let percent = percent(delivery.key_coverage);
+    match (delivery.sign, &delivery.operations) {
+        (Some(Sign::Operations), Some(operations)) => format!(
+            "A change feed: {} says what became of each row; an overwrite would delete what did not change.",
+            operations.column
         ),
-        DeliveryKind::RowLevel => (
-            Some("merge"),
-            format!(
-                "The source carries changed rows only ({:.0} % of the slice); an overwrite would delete the rest.",
-                delivery.key_coverage * 100.0
-            ),
-        ),
-        DeliveryKind::Unclear => (
-            None,
-            format!(
-                "The source covers {:.0} % of the slice's rows: too little for a full slice, and unchanged rows are in it, which a change feed would not carry.",
-                delivery.key_coverage * 100.0
-            ),
+        (Some(Sign::OnlyInserts), _) => {
+            format!("The source brings new rows beside {percent} % of the slice; an overwrite would delete the rest.")
+        }
+        _ => format!(
+            "The source carries changed rows only ({percent} % of the slice's keys); an overwrite would delete the rest."
         ),
     }
+}
+
+fn unclear(delivery: &Delivery, overwrite: &Plan) -> String {
+    if overwrite.rows.source == 0 {
+        return "The source has no rows.".into();
+    }
+    let percent = percent(delivery.key_coverage);
+    if let Some(gate) = overwrite.blocking().first() {
+        return format!(
+            "Nothing is recommended: the source covers {percent} % of the slice's keys, and the gate {} fails.",
+            gate.name
+        );
+    }
+    format!(
+        "The source covers {percent} % of the slice's keys: too few for a full slice, and nothing says that it is a change feed."
+    )
+}
+
+/// Whole percent, rounded down: 94.9 % must not be shown as the 95 % that it misses.
+fn percent(share: f64) -> f64 {
+    (share * 100.0 + 1e-9).floor()
+}
+
+fn counted(n: u64, what: &str) -> String {
+    format!("{} {what}{}", grouped(n), if n == 1 { "" } else { "s" })
+}
+
+/// The first of some names, and how many more.
+fn some(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [one, rest @ ..] => format!("{one} (and {} more)", rest.len()),
+    }
+}
+
+/// Cuts at a word, so that the sentence stays within its two lines.
+fn shorten(text: String) -> String {
+    if text.chars().count() <= MOST_CHARS {
+        return text;
+    }
+    let head: String = text.chars().take(MOST_CHARS - 1).collect();
+    let cut = head.rfind(' ').filter(|at| *at > MOST_CHARS / 2).unwrap_or(head.len());
+    format!("{}…", head[..cut].trim_end_matches([' ', ',', ';', ':', '(']))
 }
 
 /// The advice lines of one plan.

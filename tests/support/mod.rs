@@ -2,6 +2,7 @@
 //! replay of what was written, and the road of a write in short calls.
 
 pub mod corpus;
+pub mod deliveries;
 mod head;
 pub mod kinds;
 pub mod peer;

@@ -247,7 +247,8 @@ pub fn blocked() -> Plan {
 
 pub fn compared() -> Compared {
     let (merge, with_delete, overwrite) = (merge(false), merge(true), overwrite());
-    let delivery = Delivery { kind: DeliveryKind::FullSlice, key_coverage: 0.6667, changed_share: 0.5 };
+    let delivery =
+        Delivery { kind: DeliveryKind::FullSlice, key_coverage: 0.6667, changed_share: 0.5, ..Delivery::default() };
     let (_, because) = partwise::plan::advice::recommend(&delivery, &overwrite, &merge);
     Compared { plans: vec![merge, with_delete, overwrite], recommended: Some(2), because, delivery }
 }

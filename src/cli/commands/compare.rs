@@ -78,11 +78,19 @@ fn render(comparison: &Comparison) -> String {
             d.changed_share * 100.0
         ),
     };
+    let technical = comparison.technical.as_ref().map(|t| {
+        format!(
+            "{}\n  if they say nothing: --ignore {}\n",
+            escape_controls(&t.because),
+            escape_controls(&t.columns.join(","))
+        )
+    });
     format!(
-        "{}{}\ndelivery     {delivery}\nrecommended  {recommended}\n{}\n",
+        "{}{}\ndelivery     {delivery}\nrecommended  {recommended}\n{}\n{}",
         alarms(comparison),
         out.render(),
         comparison.because,
+        technical.unwrap_or_default()
     )
 }
 

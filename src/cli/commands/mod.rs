@@ -6,6 +6,7 @@ mod demo;
 mod files;
 mod history;
 mod journal;
+mod keys;
 mod partitions;
 mod plan;
 mod rows;
@@ -51,6 +52,8 @@ registry! {
     Rows => rows,
     /// List a table's versions, newest first
     History => history,
+    /// Say what is wrong with a key, or which columns could be one
+    Keys => keys,
     /// Set every write strategy for a source side by side
     Compare => compare,
     /// Say what a write would do, and do it if asked
