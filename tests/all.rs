@@ -7,8 +7,6 @@ mod config_example;
 mod corpus;
 mod delivery;
 mod demo;
-mod demo;
-mod docs;
 mod docs;
 mod expressions;
 mod keys;
