@@ -50,11 +50,18 @@ pub(super) fn number(text: &str, negative: bool) -> Option<Node> {
         "Y" => whole(PrimitiveType::Byte, i8::MIN.into(), i8::MAX.into()),
         "S" => whole(PrimitiveType::Short, i16::MIN.into(), i16::MAX.into()),
         "L" => whole(PrimitiveType::Long, i64::MIN, i64::MAX),
-        "F" => Some(Node::Literal(Value::Float(signed.parse().ok()?), Some(PrimitiveType::Float))),
-        "D" => Some(Node::Literal(Value::Double(signed.parse().ok()?), Some(PrimitiveType::Double))),
-        "" if body.contains(['e', 'E']) => {
-            Some(Node::Literal(Value::Double(signed.parse().ok()?), Some(PrimitiveType::Double)))
-        }
+        "F" => Some(Node::Literal(
+            Value::Float(signed.parse().ok().filter(|x: &f32| x.is_finite())?),
+            Some(PrimitiveType::Float),
+        )),
+        "D" => Some(Node::Literal(
+            Value::Double(signed.parse().ok().filter(|x: &f64| x.is_finite())?),
+            Some(PrimitiveType::Double),
+        )),
+        "" if body.contains(['e', 'E']) => Some(Node::Literal(
+            Value::Double(signed.parse().ok().filter(|x: &f64| x.is_finite())?),
+            Some(PrimitiveType::Double),
+        )),
         "" if !body.contains('.') => whole(PrimitiveType::Integer, i32::MIN.into(), i32::MAX.into())
             .or_else(|| whole(PrimitiveType::Long, i64::MIN, i64::MAX))
             .or_else(|| decimal(&signed)),
