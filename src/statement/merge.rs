@@ -1,7 +1,8 @@
 //! `MERGE INTO … USING … ON … WHEN …`
 
-use super::names::{alias, qualifiers, table_name};
-use super::query::{Deduplication, SourceQuery, source_query};
+use super::latest::Deduplication;
+use super::names::{alias, qualifiers, source_name, table_name};
+use super::query::{SourceQuery, source_query};
 use super::{Statement, StatementKind};
 use crate::error::Result;
 use crate::plan::clauses::{
@@ -47,7 +48,7 @@ fn using(cursor: &mut Cursor<'_>) -> Result<Using> {
         let alias = alias(cursor)?;
         return Ok((source, qualifiers(alias, None), deduplication));
     }
-    let name = table_name(cursor, "the source")?;
+    let name = source_name(cursor)?;
     let alias = alias(cursor)?;
     let names = qualifiers(alias, Some(&name));
     Ok((SourceQuery::whole(name), names, None))

@@ -7,6 +7,7 @@
 //! aliases the statement gave.
 
 mod insert;
+mod latest;
 mod merge;
 mod names;
 mod order;

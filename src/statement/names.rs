@@ -89,9 +89,6 @@ pub(super) fn table_name(cursor: &mut Cursor<'_>, what: &str) -> Result<TableNam
         return Err(cursor.mistake("IDENTIFIER(…) is not supported").hint("Write the table's name itself."));
     }
     let parts = cursor.dotted_name(what)?;
-    if cursor.sees_symbol(0, "(") {
-        return Err(cursor.mistake(format!("the table function {} is not supported", parts.join("."))));
-    }
     if cursor.sees_symbol(0, "@") || cursor.sees_any(&["VERSION AS", "TIMESTAMP AS", "FOR VERSION", "FOR TIMESTAMP"]) {
         return Err(cursor
             .mistake("an older version of a table cannot be named here")
@@ -106,6 +103,17 @@ pub(super) fn table_name(cursor: &mut Cursor<'_>, what: &str) -> Result<TableNam
         }
         _ => TableName::Name(parts),
     })
+}
+
+/// The name of a table that is read, which may be followed by no argument list.
+pub(super) fn source_name(cursor: &mut Cursor<'_>) -> Result<TableName> {
+    let name = table_name(cursor, "the source")?;
+    if cursor.sees_symbol(0, "(") {
+        return Err(cursor
+            .mistake(format!("the table function {} is not supported", name.text()))
+            .hint("Write its rows to a table, and name that as the source."));
+    }
+    Ok(name)
 }
 
 /// `[AS] alias`

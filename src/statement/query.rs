@@ -1,15 +1,14 @@
 //! The query that a statement reads from: one table, looked at through a
 //! filter, computed columns and, per key, the latest row.
 
-use super::names::{TableName, alias, qualifiers, table_name};
+use super::latest::{Deduplication, is_first, is_one, numbered, row_number};
+use super::names::{TableName, alias, qualifiers, source_name};
 use crate::error::Result;
 use crate::plan::view::SourceView;
 use crate::predicate::row::cursor::{Aliases, Cursor};
 use crate::predicate::row::lexer::mistake;
 use crate::predicate::row::node::Node;
-use crate::predicate::row::quoted_name;
-use crate::predicate::{Comparison, RowExpr, Side};
-use crate::table::Value;
+use crate::predicate::{RowExpr, Side};
 
 /// What a statement reads.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,29 +39,6 @@ impl SourceQuery {
     }
 }
 
-/// `ROW_NUMBER() OVER (PARTITION BY keys ORDER BY latest DESC) = 1`
-#[derive(Debug, Clone)]
-pub(super) struct Deduplication {
-    keys: Vec<String>,
-    latest: String,
-    /// The name of its number, for `WHERE rn = 1`; a QUALIFY needs none.
-    name: Option<String>,
-    at: usize,
-}
-
-impl Deduplication {
-    /// What is the greatest in the row that stays, if rows are numbered by the key.
-    pub fn latest_by(self, sql: &str, keys: &[&str]) -> Result<String> {
-        let among = |name: &str, list: &[&str]| list.iter().any(|other| other.eq_ignore_ascii_case(name));
-        let own: Vec<&str> = self.keys.iter().map(String::as_str).collect();
-        if own.iter().all(|name| among(name, keys)) && keys.iter().all(|name| among(name, &own)) {
-            return Ok(format!("s.{}", quoted_name(&self.latest)));
-        }
-        let said = format!("rows are numbered per ({}), but ON compares ({})", own.join(", "), keys.join(", "));
-        Err(mistake(sql, self.at, said).hint("PARTITION BY must name the source's columns of ON, no more and no less."))
-    }
-}
-
 type Parsed = (SourceQuery, Option<Deduplication>);
 
 /// So deep may a query stand in parentheses.
@@ -84,7 +60,7 @@ fn nested(cursor: &mut Cursor<'_>, left: usize) -> Result<Parsed> {
         return Ok(parsed);
     }
     if cursor.takes("TABLE") {
-        return Ok((SourceQuery::whole(table_name(cursor, "the source")?), None));
+        return Ok((SourceQuery::whole(source_name(cursor)?), None));
     }
     let unsupported = [
         ("VALUES", "Rows in the statement are not a source that can be pinned"),
@@ -118,7 +94,7 @@ fn select(cursor: &mut Cursor<'_>, left: usize) -> Result<Parsed> {
         cursor.aliases = Aliases { source: names, target: Vec::new() };
         around(cursor, inner, items, from)?
     } else {
-        let name = table_name(cursor, "the source")?;
+        let name = source_name(cursor)?;
         let names = qualifiers(alias(cursor)?, Some(&name));
         cursor.aliases = Aliases { source: names, target: Vec::new() };
         plain(cursor, name, items, from)?
@@ -296,67 +272,6 @@ fn of_source(cursor: &mut Cursor<'_>) -> Result<String> {
     Ok(RowExpr::from_node(node).text().to_owned())
 }
 
-fn row_number(cursor: &Cursor<'_>) -> bool {
-    cursor.sees("ROW_NUMBER") && cursor.sees_symbol(1, "(")
-}
-
-/// `ROW_NUMBER() OVER (PARTITION BY a, b ORDER BY c DESC)`
-fn numbered(cursor: &mut Cursor<'_>) -> Result<Deduplication> {
-    let at = cursor.place();
-    if !row_number(cursor) {
-        return Err(cursor.unexpected("ROW_NUMBER()").hint(ONE_PER_KEY));
-    }
-    cursor.advance();
-    cursor.expects_symbol("(")?;
-    cursor.expects_symbol(")")?;
-    cursor.expects("OVER")?;
-    cursor.expects_symbol("(")?;
-    cursor.expects("PARTITION BY").map_err(|e| e.hint(ONE_PER_KEY))?;
-    let mut keys = Vec::new();
-    loop {
-        keys.push(plain_column(cursor, "PARTITION BY")?);
-        if !cursor.takes_symbol(",") {
-            break;
-        }
-    }
-    cursor.expects("ORDER BY").map_err(|e| e.hint(ONE_PER_KEY))?;
-    let latest = plain_column(cursor, "ORDER BY")?;
-    if !cursor.takes("DESC") {
-        return Err(cursor.unexpected("DESC").hint("Only the latest row of a key can be kept: ORDER BY c DESC."));
-    }
-    if cursor.sees("NULLS FIRST") {
-        return Err(cursor
-            .mistake("NULLS FIRST is not supported")
-            .hint("The row that stays is the greatest; NULL is the least."));
-    }
-    cursor.takes("NULLS LAST");
-    if cursor.sees_symbol(0, ",") {
-        return Err(cursor
-            .mistake("a second ORDER BY column is not supported")
-            .hint("Order by one column that decides."));
-    }
-    cursor.expects_symbol(")")?;
-    Ok(Deduplication { keys, latest, name: None, at })
-}
-
-const ONE_PER_KEY: &str = "Of windows only ROW_NUMBER() OVER (PARTITION BY keys ORDER BY c DESC) = 1 is supported.";
-
-fn plain_column(cursor: &mut Cursor<'_>, of: &str) -> Result<String> {
-    let at = cursor.place();
-    match cursor.expression()? {
-        Node::Column { name, .. } => Ok(name),
-        other => Err(mistake(cursor.sql, at, format!("{of} `{other}` is not supported")).hint("Name a column.")),
-    }
-}
-
-fn is_one(cursor: &mut Cursor<'_>) -> Result<()> {
-    cursor.expects_symbol("=").map_err(|e| e.hint(ONE_PER_KEY))?;
-    match as_source(cursor.expression()?) {
-        Node::Literal(Value::Int(1), _) => Ok(()),
-        other => Err(cursor.mistake(format!("`{other}` stands where 1 must")).hint(ONE_PER_KEY)),
-    }
-}
-
 /// `SELECT items FROM (inner) [AS q] [WHERE rn = 1]`, after the alias.
 fn around(cursor: &mut Cursor<'_>, inner: Parsed, items: usize, from: usize) -> Result<Parsed> {
     let (mut query, deduplication) = inner;
@@ -416,29 +331,4 @@ fn around(cursor: &mut Cursor<'_>, inner: Parsed, items: usize, from: usize) -> 
     query.output = output;
     // The number has done its work; no second WHERE may ask for it.
     Ok((query, deduplication.map(|d| Deduplication { name: None, ..d })))
-}
-
-/// `rn = 1`, `1 = rn`
-fn is_first(condition: &Node, number: &str) -> bool {
-    let Node::Compare(Comparison::Eq, a, b) = condition else { return false };
-    let one = |node: &Node| matches!(node, Node::Literal(Value::Int(1), _));
-    let named = |node: &Node| matches!(node, Node::Column { name, .. } if name.eq_ignore_ascii_case(number));
-    (named(a) && one(b)) || (one(a) && named(b))
-}
-
-impl Deduplication {
-    /// The error of numbered rows where no key says what they mean.
-    pub fn refused(&self, sql: &str) -> crate::error::Error {
-        mistake(sql, self.at, "numbered rows are only supported in the source of a MERGE")
-            .hint("Write the query's result to a table, and name that as the source.")
-    }
-
-    /// Whether the number is still a column that nobody asked to be 1.
-    pub fn is_open(&self) -> bool {
-        self.name.is_some()
-    }
-
-    pub fn unasked(&self, sql: &str) -> crate::error::Error {
-        mistake(sql, self.at, "rows are numbered, but no WHERE asks for the first").hint(ONE_PER_KEY)
-    }
 }

@@ -137,7 +137,7 @@ fn column(scope: &Scope<'_>, side: Option<Side>, name: &str) -> Result<Typed> {
     }
 }
 
-/// Names differ in more than case in Spark; where two do not, only the exact one is meant.
+/// Without regard to case, unless one is spelt exactly so.
 fn position(schema: &Schema, name: &str) -> Result<Option<usize>> {
     if let Some(at) = schema.index_of(name) {
         return Ok(Some(at));

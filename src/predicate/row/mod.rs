@@ -15,6 +15,7 @@ mod dates;
 mod evaluate;
 mod functions;
 pub(crate) mod lexer;
+mod literals;
 pub(crate) mod node;
 mod numbers;
 mod parse;

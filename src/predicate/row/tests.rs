@@ -104,6 +104,7 @@ fn what_is_not_supported_is_named_with_its_place() {
     refused("CAST(a AS array<int>)", "ARRAY");
     refused("a = DATE '2024-13-01'", "DATE '2024-13-01'");
     refused("99999999999999999999999999999999999999999", "does not fit");
+    refused("1e999", "does not fit");
     refused("INTERVAL 1 DAY", "interval");
 }
 
