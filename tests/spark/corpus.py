@@ -11,6 +11,7 @@ case, writes tests/spark/CORPUS.md. NAME picks cases whose name contains it. Wha
 import collections
 import datetime
 import json
+import logging
 import os
 import pathlib
 import re
@@ -49,6 +50,7 @@ class Lab:
         self.spark = common.session("corpus", WORK, spark_sql_session_timeZone="UTC", **fast)
         # Errors are part of the truth and told case by case.
         self.spark.sparkContext.setLogLevel("OFF")
+        logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
 
     def frame(self, columns, rows):
         typed = [tuple(corpus.to_spark(c["type"], cell) for c, cell in zip(columns, row, strict=True)) for row in rows]
