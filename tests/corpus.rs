@@ -36,7 +36,7 @@ fn from_flags(case: &Case) -> Result<Strategy> {
         "overwrite" => Strategy::Overwrite,
         "append" => Strategy::Append,
         "replace-where" => Strategy::ReplaceWhere { predicate: one("--where").expect("a predicate") },
-        "merge" if !whens.is_empty() => {
+        "merge" if !whens.is_empty() || case.has_flag("--on") => {
             merge_of_clauses(one("--on").as_deref(), &list("--key"), null_safe_keys, &whens)?
         }
         "merge" if case.has_flag("--insert-only") => Strategy::InsertOnly { null_safe_keys },
@@ -119,7 +119,7 @@ fn every_case_says_what_it_is_about() {
             let dynamic = case.flag("--mode") != ["static"];
             assert_eq!(mode == Some("dynamic"), dynamic, "{}: two modes for one case", case.name);
         }
-        if let Some(ours) = &case.partwise {
+        for ours in [&case.partwise, &case.statement].into_iter().flatten() {
             assert!(!ours.because.is_empty(), "{}: a difference without a reason", case.name);
             assert!(ours.refuses.is_some() != ours.rows.is_some(), "{}: one difference a case", case.name);
         }
@@ -156,6 +156,8 @@ fn judge(case: &Case, form: Form) -> StdResult<Outcome, String> {
     if form == Form::Flags && case.write.flags.is_none() {
         return Ok(Outcome::Unsaid);
     }
+    let only_statement = case.statement.as_ref().filter(|_| form == Form::Statement);
+    let ours = case.partwise.as_ref().or(only_statement);
     let bench = Bench::default();
     let table = case.write_table(&bench);
     let source = case.write_source(&bench);
@@ -167,7 +169,7 @@ fn judge(case: &Case, form: Form) -> StdResult<Outcome, String> {
         if !is_an_answer(kind) {
             return Err(format!("{kind}: {message}"));
         }
-        match (&case.truth.error, case.partwise.as_ref().and_then(|ours| ours.refuses)) {
+        match (&case.truth.error, ours.and_then(|ours| ours.refuses)) {
             (Some(_), _) => Ok(Outcome::Refused),
             (None, Some(stated)) if stated == kind => Ok(Outcome::Stated),
             _ => Err(format!("refuses where Spark goes on, {kind}: {message}")),
@@ -183,7 +185,7 @@ fn judge(case: &Case, form: Form) -> StdResult<Outcome, String> {
     if let Some(class) = &case.truth.error {
         return Err(format!("plans what Spark refuses with {class}"));
     }
-    if let Some(kind) = case.partwise.as_ref().and_then(|ours| ours.refuses) {
+    if let Some(kind) = ours.and_then(|ours| ours.refuses) {
         return Err(format!("plans, though the case says that it refuses with {kind}"));
     }
     bench.apply(&plan).map_err(|e| format!("apply: {} {}", e.kind, e.full_message()))?;

@@ -14,9 +14,7 @@ use crate::lake::Snapshot;
 use crate::lake::data::{DataReader, TableLayout};
 use crate::lake::log::deletion_vectors::{readable, vector_path};
 use crate::plan::algebra::FileExchange;
-use crate::plan::{
-    FileTotals, Layout, LayoutChange, Plan, PlanPartition, Role, RowTotals, Spec, Written, arithmetic, slice,
-};
+use crate::plan::{FileTotals, Layout, LayoutChange, Plan, PlanPartition, RowTotals, Spec, arithmetic, slice};
 use crate::progress::{Phase, Progress};
 use crate::table::file::FileId;
 use crate::table::{DataFile, Metadata, PartitionTuple, Value};
@@ -118,21 +116,13 @@ pub async fn plan(
         .map(|(tuple, [before, files_before, bytes_before, deleted, inserted])| PlanPartition {
             values: tuple.to_json(&columns),
             raw: tuple.0.iter().map(Value::to_partition_text).collect(),
-            role: Role::Touched,
             before,
-            source: 0,
             after: (before + inserted).saturating_sub(deleted),
             inserted,
-            updated: None,
-            unchanged: 0,
             deleted,
-            zombies: 0,
-            moved_in: 0,
-            moved_out: 0,
             files_before,
             bytes_before,
-            measures: Default::default(),
-            written: Written::default(),
+            ..PlanPartition::default()
         })
         .collect();
     let total = |pick: fn(&PlanPartition) -> u64| plan.partitions.iter().map(pick).sum::<u64>();

@@ -134,6 +134,7 @@ pub(super) async fn prepare_all(
 ) -> Result<Vec<Prepared>> {
     let now = chrono::Utc::now().timestamp_micros();
     let strategies: Vec<Strategy> = strategies.iter().map(|s| s.clone().settled(now)).collect::<Result<_>>()?;
+    strategies.iter().try_for_each(Strategy::check)?;
     let own = strategies.iter().find_map(Strategy::own_key);
     let mut rows = row_spec(table, source, request, own)?;
     settle_view(&mut rows.view, now)?;
@@ -460,6 +461,8 @@ fn plan_partition(p: &PartitionSummary, columns: &[String], keyed: bool) -> Plan
         unchanged: e.unchanged,
         deleted: e.deleted,
         zombies: e.zombies,
+        kept: e.kept,
+        ignored: e.ignored,
         moved_in: e.moved_in,
         moved_out: e.moved_out,
         files_before: p.files_before,

@@ -68,20 +68,21 @@ pub async fn from_statement(
     Ok((SourceRequest { source: uri, view, ..request }, strategy))
 }
 
-/// A MERGE from the text of its parts: what stands after each `WHEN`, over `s`
-/// and `t`. It is read by the parser of whole statements, so that a flag and a
+/// A MERGE from the text of its parts: what ON demands besides the key, and what
+/// stands after each `WHEN`, over `s` and `t`; without any it is an upsert. It is read by the parser of whole statements, so that a flag and a
 /// pasted statement mean the same.
 ///
 /// # Errors
 /// `Usage` for what cannot be read, and without a key or a condition.
 pub fn merge_of_clauses(on: Option<&str>, key: &[String], null_safe: bool, whens: &[String]) -> Result<Strategy> {
-    let on = match on {
-        Some(condition) => condition.to_owned(),
-        None if key.is_empty() => {
-            return Err(Error::new(ErrorKind::Usage, "clauses need a key or a condition: --key A,B or --on COND"));
-        }
-        None => On::columns(key, null_safe).sql(),
-    };
+    let equal = (!key.is_empty()).then(|| On::columns(key, null_safe).sql());
+    let on: Vec<String> = equal.into_iter().chain(on.map(|condition| format!("({condition})"))).collect();
+    if on.is_empty() {
+        return Err(Error::new(ErrorKind::Usage, "clauses need a key or a condition: --key A,B or --on COND"));
+    }
+    let on = on.join(" AND ");
+    let upsert = ["MATCHED THEN UPDATE SET *".to_owned(), "NOT MATCHED THEN INSERT *".to_owned()];
+    let whens = if whens.is_empty() { &upsert[..] } else { whens };
     let whens: Vec<String> = whens.iter().map(|clause| format!("\nWHEN {clause}")).collect();
     let sql = format!("MERGE INTO t AS t USING s AS s ON {on}{}", whens.concat());
     match Statement::parse(&sql)?.kind {

@@ -1,6 +1,6 @@
 //! What a person wants done with a source: one word a plan kind.
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::plan::append::Append;
 use crate::plan::clauses::{Assignments, BySourceAction, Clauses, MatchedAction, On};
 use crate::plan::kinds::RowSpec;
@@ -10,7 +10,7 @@ use crate::plan::replace_where::ReplaceWhere;
 use crate::plan::scd2::Scd2;
 use crate::plan::view::SourceView;
 use crate::plan::{Pairing, Reach, RowRule, Spec};
-use crate::predicate::RowExpr;
+use crate::predicate::{RowExpr, Side};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Strategy {
@@ -128,6 +128,23 @@ impl Strategy {
             | Strategy::InsertOnly { .. } => {}
         }
         Ok(self)
+    }
+
+    /// # Errors
+    /// `Usage` for a predicate that names no column: it would choose every row
+    /// or none, which nobody says by accident.
+    pub fn check(&self) -> Result<()> {
+        let Strategy::ReplaceWhere { predicate } = self else { return Ok(()) };
+        let parsed = RowExpr::parse(predicate)?;
+        if !parsed.columns(Side::Source).is_empty() {
+            return Err(Error::new(ErrorKind::Usage, format!("the predicate {predicate} names the source"))
+                .hint("It is over the table's columns."));
+        }
+        if parsed.columns(Side::Target).is_empty() && parsed.unqualified().is_empty() {
+            return Err(Error::new(ErrorKind::Usage, format!("the predicate {predicate} names no column"))
+                .hint("To replace the whole table: partwise plan overwrite --mode static."));
+        }
+        Ok(())
     }
 
     /// What people call it.

@@ -19,7 +19,7 @@ pub fn violations(plan: &Plan) -> Vec<String> {
             wide(p.before) + wide(p.inserted) + wide(p.moved_in),
         );
         if matches!(plan.spec, Spec::Overwrite(_)) && !p.is_only_listed() {
-            hold(&format!("{}: after = source", p.label()), wide(p.after), wide(p.source));
+            hold(&format!("{}: after + ignored = source", p.label()), wide(p.after) + wide(p.ignored), wide(p.source));
         }
     }
     let total = |pick: fn(&super::PlanPartition) -> u64| plan.partitions.iter().map(|p| wide(pick(p))).sum::<u128>();

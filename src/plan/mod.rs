@@ -193,6 +193,10 @@ pub struct PlanPartition {
     pub unchanged: u64,
     pub deleted: u64,
     pub zombies: u64,
+    #[serde(default)]
+    pub kept: u64,
+    #[serde(default)]
+    pub ignored: u64,
     pub moved_in: u64,
     pub moved_out: u64,
     pub files_before: u64,

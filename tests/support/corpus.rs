@@ -27,6 +27,9 @@ pub struct Case {
     /// Where partwise means to differ from Spark.
     #[serde(default)]
     pub partwise: Option<Ours>,
+    /// The same for the statement alone.
+    #[serde(default)]
+    pub statement: Option<Ours>,
     pub truth: Truth,
 }
 

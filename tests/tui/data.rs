@@ -16,7 +16,7 @@ use partwise::plan::overwrite::{Mode, Overwrite};
 use partwise::plan::undo::Undo;
 use partwise::plan::{
     Effect, FileTotals, GateResult, GateStatus, KeyFacts, LayoutChange, Plan, PlanPartition, Refusal, Role, RowTotals,
-    SourceFacts, Spec, Verdict, Written,
+    SourceFacts, Spec, Verdict,
 };
 use partwise::table::history::{FileChange, Restorable};
 use partwise::table::partition::RowCount;
@@ -184,12 +184,10 @@ fn plan(spec: Spec, n: Numbers) -> Plan {
             unchanged: 1,
             deleted: n.deleted,
             zombies: n.zombies,
-            moved_in: 0,
-            moved_out: 0,
             files_before: 1,
             bytes_before: 1234,
             measures,
-            written: Written::default(),
+            ..PlanPartition::default()
         }],
         untouched_partitions: 11,
         files: FileTotals { removed: 1, removed_bytes: 1234, restored: 0, rows_rewritten_unchanged: 1 },

@@ -22,8 +22,9 @@ pub struct Args {
 }
 
 pub async fn run(args: Args, session: &Session) -> Result<Outcome> {
+    let request = args.source.request()?;
     let table = OpenTable::open(&session.context, &args.table, At::Latest).await?;
-    let comparison = compare(&session.context, &table, &args.source.request()?, &session.progress).await?;
+    let comparison = compare(&session.context, &table, &request, &session.progress).await?;
     Ok(Outcome::Done(if session.json {
         Answer::json(&comparison.to_json())?
     } else {

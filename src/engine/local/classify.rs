@@ -130,7 +130,7 @@ async fn summarise(sides: &Sides, rule: usize, mut tally: Tally<'_>) -> Result<(
         });
     }
     partitions.sort_by(|a, b| a.values.cmp(&b.values));
-    let (source, slice_tuples) = (&sides.source_facts, &tuples[..slice]);
+    let source = &sides.source_facts;
     let in_slice_rows: u64 = partitions.iter().filter(|p| p.in_slice).map(|p| p.effects.before).sum();
     let mut evidence = Evidence {
         null_partition_rows: source.null_partitions,
@@ -141,8 +141,7 @@ async fn summarise(sides: &Sides, rule: usize, mut tally: Tally<'_>) -> Result<(
         ..Evidence::default()
     };
     let keys = if keyed { key_facts(sides, rule, &tally, &mut evidence).await? } else { KeyFacts::default() };
-    let known: HashSet<&PartitionTuple> =
-        if whole { files_of.keys().copied().collect() } else { slice_tuples.iter().collect() };
+    let known: HashSet<&PartitionTuple> = partitions.iter().filter(|p| p.in_slice).map(|p| &p.values).collect();
     let elsewhere_rows: Option<u64> =
         sides.live.iter().filter(|f| !known.contains(&f.partition)).map(DataFile::live_rows).sum();
     let gone = partitions.iter().filter(|p| p.files_before > 0 && p.effects.after() == 0).count() as u64;

@@ -67,6 +67,8 @@ pub struct Question<'a> {
     pub rules: &'a [Compiled],
     pub slice: &'a [PartitionTuple],
     pub live: &'a [DataFile],
+    /// The source lacks a partition column: its keys may live anywhere.
+    pub placeless: bool,
     /// Per rule and live file: whether the rule reaches it by itself.
     pub reach: &'a [Vec<bool>],
 }
@@ -74,6 +76,9 @@ pub struct Question<'a> {
 impl Question<'_> {
     /// Places in the partition tuple that the key holds.
     fn bound(&self) -> Vec<usize> {
+        if self.placeless {
+            return Vec::new();
+        }
         let partition = &self.roles.partition;
         (0..partition.len()).filter(|at| self.roles.key.contains(&partition[*at])).collect()
     }
@@ -121,7 +126,9 @@ pub async fn find(
             for (file, asked) in asked.iter_mut().enumerate().filter(|(file, _)| !question.reach[rule][*file]) {
                 if search.narrow {
                     asked.1 = true;
-                } else if !all_bound && reachable.contains(&values(&question.live[file].partition)) {
+                } else if !all_bound
+                    && (question.placeless || reachable.contains(&values(&question.live[file].partition)))
+                {
                     asked.0 = true;
                 }
             }

@@ -71,7 +71,8 @@ pub fn resolve(job: &RowJob, layout: &TableLayout) -> Result<(Roles, Vec<Compile
     let key = all(&key_names)?;
     let partition = layout.partition_indexes().to_vec();
     // Rows that a partition column in a join's key hides are doubled.
-    let bound = key.iter().any(|c| partition.contains(c));
+    let placeless = partition.iter().any(|c| job.matching.columns[*c].is_none());
+    let bound = !placeless && key.iter().any(|c| partition.contains(c));
     let hidden = bound && job.rules.iter().any(|rule| rule.by_key());
     let narrow: Option<Vec<usize>> = hidden
         .then(|| key.iter().copied().filter(|c| !partition.contains(c)).collect())

@@ -106,6 +106,7 @@ impl Sides {
                 roles: &roles,
                 rules: &rules,
                 slice: &slice_tuples,
+                placeless,
                 live: &live,
                 reach: &reach,
             },

@@ -25,8 +25,9 @@ pub struct Args {
     /// NULL in a key matches NULL
     #[arg(long, conflicts_with = "sql")]
     null_safe_keys: bool,
-    /// The whole ON condition, over s (the source) and t (the table), in place of --key
-    #[arg(long, value_name = "COND", conflicts_with_all = ["key", "sql"], requires = "when")]
+    /// What ON demands besides the equality of the key, over s (the source) and t
+    /// (the table), such as "t.is_current AND t.day >= s.day"
+    #[arg(long, value_name = "COND", conflicts_with_all = ["sql", "delete_missing", "insert_only"])]
     on: Option<String>,
     /// A clause as SQL has it after WHEN, such as "MATCHED AND s.x > t.x THEN
     /// UPDATE SET *"; repeat it, the order counts
@@ -42,7 +43,7 @@ pub struct Args {
 
 pub async fn run(args: Args, session: &Session) -> Result<Answer> {
     let null_safe_keys = args.null_safe_keys;
-    let wanted = match (&args.sql, args.when.is_empty()) {
+    let wanted = match (&args.sql, args.when.is_empty() && args.on.is_none()) {
         (Some(file), _) => Wanted::Sql { file: file.clone(), mode: None },
         (None, false) => {
             Wanted::Strategy(merge_of_clauses(args.on.as_deref(), &args.source.key, null_safe_keys, &args.when)?)

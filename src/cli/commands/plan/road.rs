@@ -96,6 +96,10 @@ pub async fn from_source(
     args: &PlanArgs,
 ) -> Result<Answer> {
     args.check(session)?;
+    // What is wrong with the arguments is said before anything is opened.
+    if matches!(wanted, Wanted::Strategy(_)) {
+        source.request()?;
+    }
     let table = OpenTable::open(&session.context, table, At::Latest).await?;
     let (request, strategy) = match wanted {
         Wanted::Strategy(strategy) => (source.request()?, strategy),
