@@ -10,6 +10,7 @@
 //! −0.0 is 0.0, NULL is NULL.
 
 use deltalake::arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray, RecordBatch};
+use deltalake::arrow::buffer::NullBuffer;
 use deltalake::arrow::datatypes::{
     ArrowPrimitiveType, DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
     Int64Type, TimeUnit, TimestampMicrosecondType,
@@ -29,32 +30,31 @@ pub fn column_seed(plan_seed: u64, column: usize) -> u64 {
 /// # Errors
 /// `UnsupportedType` for an Arrow type that no table column has.
 pub fn add_column(array: &ArrayRef, seed: u64, rows: &mut [u128]) -> Result<()> {
-    // NULL is hashed under a seed that no value of the column is hashed under.
-    let null = xxh3_128_with_seed(b"NULL", !seed);
-    macro_rules! numbers {
-        ($t:ty, $bytes:expr) => {
-            fixed::<$t, _>(array.as_primitive::<$t>(), seed, null, rows, $bytes)
+    macro_rules! words {
+        ($t:ty, $word:expr) => {
+            words::<$t, _>(array.as_primitive::<$t>(), seed, rows, $word)
         };
     }
     match array.data_type() {
-        DataType::Int8 => numbers!(Int8Type, |v: i8| u128::from(i64::from(v) as u64)),
-        DataType::Int16 => numbers!(Int16Type, |v: i16| u128::from(i64::from(v) as u64)),
-        DataType::Int32 => numbers!(Int32Type, |v: i32| u128::from(i64::from(v) as u64)),
-        DataType::Int64 => numbers!(Int64Type, |v: i64| u128::from(v as u64)),
-        DataType::Date32 => numbers!(Date32Type, |v: i32| u128::from(i64::from(v) as u64)),
-        DataType::Timestamp(TimeUnit::Microsecond, _) => {
-            numbers!(TimestampMicrosecondType, |v: i64| u128::from(v as u64))
+        DataType::Int8 => words!(Int8Type, |v: i8| i64::from(v) as u64),
+        DataType::Int16 => words!(Int16Type, |v: i16| i64::from(v) as u64),
+        DataType::Int32 => words!(Int32Type, |v: i32| i64::from(v) as u64),
+        DataType::Int64 => words!(Int64Type, |v: i64| v as u64),
+        DataType::Date32 => words!(Date32Type, |v: i32| i64::from(v) as u64),
+        DataType::Timestamp(TimeUnit::Microsecond, _) => words!(TimestampMicrosecondType, |v: i64| v as u64),
+        DataType::Float32 => words!(Float32Type, |v: f32| canonical(f64::from(v)).to_bits()),
+        DataType::Float64 => words!(Float64Type, |v: f64| canonical(v).to_bits()),
+        DataType::Decimal128(_, _) => {
+            let decimals = array.as_primitive::<Decimal128Type>();
+            each(decimals.nulls(), seed, rows, decimals.values(), |v| xxh3_128_with_seed(&v.to_le_bytes(), seed));
         }
-        DataType::Float32 => numbers!(Float32Type, |v: f32| u128::from(canonical(f64::from(v)).to_bits())),
-        DataType::Float64 => numbers!(Float64Type, |v: f64| u128::from(canonical(v).to_bits())),
-        DataType::Decimal128(_, _) => numbers!(Decimal128Type, |v: i128| v as u128),
         DataType::Utf8 => {
             let strings = array.as_string::<i32>();
-            each(array, null, rows, |row| xxh3_128_with_seed(strings.value(row).as_bytes(), seed));
+            bytes(strings.nulls(), seed, rows, strings.value_offsets(), strings.value_data());
         }
         DataType::Binary => {
-            let bytes = array.as_binary::<i32>();
-            each(array, null, rows, |row| xxh3_128_with_seed(bytes.value(row), seed));
+            let binary = array.as_binary::<i32>();
+            bytes(binary.nulls(), seed, rows, binary.value_offsets(), binary.value_data());
         }
         _ => {
             let mut cell = Vec::new();
@@ -68,23 +68,52 @@ pub fn add_column(array: &ArrayRef, seed: u64, rows: &mut [u128]) -> Result<()> 
     Ok(())
 }
 
-fn each(array: &ArrayRef, null: u128, rows: &mut [u128], hash: impl Fn(usize) -> u128) {
-    for (row, sum) in rows.iter_mut().enumerate() {
-        *sum = sum.wrapping_add(if array.is_null(row) { null } else { hash(row) });
+/// NULL is hashed under a seed that no value of the column is hashed under.
+fn null_hash(seed: u64) -> u128 {
+    xxh3_128_with_seed(b"NULL", !seed)
+}
+
+/// Cells of eight bytes.
+fn words<T: ArrowPrimitiveType, F: Fn(T::Native) -> u64>(
+    array: &PrimitiveArray<T>,
+    seed: u64,
+    rows: &mut [u128],
+    word: F,
+) {
+    each(array.nulls(), seed, rows, array.values(), |v| xxh3_128_with_seed(&word(v).to_le_bytes(), seed));
+}
+
+fn each<V: Copy>(nulls: Option<&NullBuffer>, seed: u64, rows: &mut [u128], values: &[V], hash: impl Fn(V) -> u128) {
+    match nulls.filter(|nulls| nulls.null_count() > 0) {
+        None => {
+            for (sum, value) in rows.iter_mut().zip(values) {
+                *sum = sum.wrapping_add(hash(*value));
+            }
+        }
+        Some(nulls) => {
+            let null = null_hash(seed);
+            for ((sum, value), valid) in rows.iter_mut().zip(values).zip(nulls.iter()) {
+                *sum = sum.wrapping_add(if valid { hash(*value) } else { null });
+            }
+        }
     }
 }
 
-fn fixed<T: ArrowPrimitiveType, F: Fn(T::Native) -> u128>(
-    array: &PrimitiveArray<T>,
-    seed: u64,
-    null: u128,
-    rows: &mut [u128],
-    bits: F,
-) {
-    for (row, sum) in rows.iter_mut().enumerate() {
-        let cell =
-            if array.is_null(row) { null } else { xxh3_128_with_seed(&bits(array.value(row)).to_le_bytes(), seed) };
-        *sum = sum.wrapping_add(cell);
+/// Cells of any length, one after another in `data`.
+fn bytes(nulls: Option<&NullBuffer>, seed: u64, rows: &mut [u128], offsets: &[i32], data: &[u8]) {
+    let cell = |ends: &[i32]| xxh3_128_with_seed(&data[ends[0] as usize..ends[1] as usize], seed);
+    match nulls.filter(|nulls| nulls.null_count() > 0) {
+        None => {
+            for (sum, ends) in rows.iter_mut().zip(offsets.windows(2)) {
+                *sum = sum.wrapping_add(cell(ends));
+            }
+        }
+        Some(nulls) => {
+            let null = null_hash(seed);
+            for ((sum, ends), valid) in rows.iter_mut().zip(offsets.windows(2)).zip(nulls.iter()) {
+                *sum = sum.wrapping_add(if valid { cell(ends) } else { null });
+            }
+        }
     }
 }
 
