@@ -4,18 +4,18 @@ use serde::Serialize;
 
 use super::browse::OpenTable;
 use super::context::Context;
-use super::delivery;
-use super::prepare::{Prepared, SourceRequest, prepare_all};
+use super::prepare::{Judged, Prepared, SourceRequest, prepare_all};
 use super::profile;
 use super::strategy::Strategy;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::advice::{self, Delivery};
+use crate::plan::delivery::DeliveryFacts;
 use crate::plan::technical::TechnicalProposal;
 use crate::progress::Progress;
 use crate::source::Source;
 
-/// The strategies in the order in which screens show them:
-/// MERGE, MERGE with delete, overwrite.
+/// The strategies in the order in which screens show them: MERGE, MERGE with
+/// delete, overwrite, replace where (for a stated slice), insert only, append.
 #[derive(Clone)]
 pub struct Comparison {
     pub strategies: Vec<(&'static str, Prepared)>,
@@ -59,30 +59,42 @@ pub async fn compare(
     request: &SourceRequest,
     progress: &Progress,
 ) -> Result<Comparison> {
-    const MERGE: Strategy = Strategy::Merge { null_safe_keys: false, delete_missing: false };
-    const MERGE_DELETE: Strategy = Strategy::Merge { null_safe_keys: false, delete_missing: true };
     let source = Source::open(&request.source).await?;
     let request = &profile::resolve(table, &source, request, progress).await?;
     let keyed = !request.key.is_empty() || !table.settings.known.key.is_empty();
-    if !keyed {
-        let overwrite = one(prepare_all(table, &source, request, &[Strategy::Overwrite], progress).await?)?;
-        let because = "Without a key rows can only be counted as a multiset; give one to compare with a MERGE.".into();
-        let (facts, technical) = delivery::facts(table, &source, request, &overwrite, progress).await?;
-        let delivery = advice::delivery(&overwrite.plan, &facts);
-        let strategies = vec![("overwrite", overwrite)];
-        return Ok(Comparison { strategies, recommended: None, because, delivery, technical });
-    }
-    let plans = prepare_all(table, &source, request, &[MERGE, MERGE_DELETE, Strategy::Overwrite], progress).await?;
+    let strategies = strategies(keyed, request.slice.as_deref());
+    let plans = prepare_all(table, &source, request, &strategies, Judged::WithTechnical, progress).await?;
     let strategies: Vec<(&'static str, Prepared)> =
-        ["MERGE", "MERGE+delete", "overwrite"].into_iter().zip(plans).collect();
-    let (merge, overwrite) = (&strategies[0].1, &strategies[2].1);
-    let (facts, technical) = delivery::facts(table, &source, request, overwrite, progress).await?;
-    let delivery = advice::delivery(&overwrite.plan, &facts);
-    let (recommended, because) = advice::recommend(&delivery, &overwrite.plan, &merge.plan);
+        strategies.iter().map(Strategy::title).zip(plans.prepared).collect();
+    let named = |name: &str| strategies.iter().find(|(title, _)| *title == name).map(|(_, prepared)| &prepared.plan);
+    let overwrite = named(OVERWRITE).ok_or_else(|| Error::new(ErrorKind::Internal, "no overwrite was planned"))?;
+    let (delivery, technical) = match plans.delivery {
+        Some(known) => known,
+        // Refused before rows were compared.
+        None => (advice::delivery(overwrite, &DeliveryFacts::default()), None),
+    };
+    let (recommended, because) = match named(MERGE) {
+        Some(merge) => advice::recommend(&delivery, overwrite, merge),
+        None => {
+            (None, "Without a key rows can only be counted as a multiset; give one to compare with a MERGE.".to_owned())
+        }
+    };
     let recommended = recommended.and_then(|name| strategies.iter().position(|(_, p)| p.plan.operation == name));
     Ok(Comparison { strategies, recommended, because, delivery, technical })
 }
 
-fn one(plans: Vec<Prepared>) -> Result<Prepared> {
-    plans.into_iter().next().ok_or_else(|| Error::new(ErrorKind::Internal, "one strategy gave no plan"))
+const MERGE: &str = "MERGE";
+const OVERWRITE: &str = "overwrite";
+
+/// The strategies that are compared. Without a key only the overwrite can be
+/// told from the others.
+fn strategies(keyed: bool, slice: Option<&str>) -> Vec<Strategy> {
+    if !keyed {
+        return vec![Strategy::Overwrite];
+    }
+    let merge = |delete_missing| Strategy::Merge { null_safe_keys: false, delete_missing };
+    let mut all = vec![merge(false), merge(true), Strategy::Overwrite];
+    all.extend(slice.map(|predicate| Strategy::ReplaceWhere { predicate: predicate.to_owned() }));
+    all.extend([Strategy::InsertOnly { null_safe_keys: false }, Strategy::Append]);
+    all
 }

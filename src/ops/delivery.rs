@@ -26,6 +26,7 @@ pub(super) async fn facts(
     source: &Source,
     request: &SourceRequest,
     overwrite: &Prepared,
+    look_for_technical: bool,
     progress: &Progress,
 ) -> Result<(DeliveryFacts, Option<TechnicalProposal>)> {
     let mut facts = DeliveryFacts::default();
@@ -44,7 +45,7 @@ pub(super) async fn facts(
     let plan = &overwrite.plan;
     let really = plan.rows.updated.unwrap_or(0).saturating_sub(plan.rows.touched_only);
     // What counts as changed only matters where few rows of the slice are covered.
-    let technical = if really > 0 && plan.rows.deleted > 0 {
+    let technical = if look_for_technical && really > 0 && plan.rows.deleted > 0 {
         profile::technical_columns(rows, SAMPLE, progress).await?
     } else {
         None

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures::{StreamExt, TryStreamExt, stream};
 
 use super::browse::OpenTable;
-use super::prepare::{blank, slice_text};
+use super::numbers::{blank, slice_text};
 use super::refusals::table_refusals;
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate::{self, Evidence};

@@ -14,6 +14,7 @@ pub mod discover;
 mod entry;
 mod exchange;
 pub mod keys;
+mod numbers;
 mod overrides;
 pub mod prepare;
 pub mod profile;

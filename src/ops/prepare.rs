@@ -2,29 +2,29 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, json};
 use uuid::Uuid;
 
 use super::applied;
 use super::browse::OpenTable;
 use super::context::Context;
+use super::delivery;
+use super::numbers::{blank, fill};
 use super::profile;
 use super::refusals::{key_types, table_refusals};
 use super::slice::Slices;
 use super::strategy::{Strategy, key_pairs, settle_view, whole_rows};
 use crate::engine::local::{LocalEngine, delivered_schema};
-use crate::engine::{Classified, Engine, PartitionSummary, RowJob, Spilling, Summary};
+use crate::engine::{Classified, Engine, RowJob, Spilling};
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate::{self, Evidence};
+use crate::plan::delivery::{Delivery, DeliveryKind};
+use crate::plan::overwrite::Mode;
+use crate::plan::technical::TechnicalProposal;
 use crate::plan::view::SourceView;
-use crate::plan::{
-    Change, Effect, FileTotals, KeyFacts, Layout, LayoutChange, PLAN_SCHEMA, Plan, PlanPartition, Refusal, Role,
-    RowRule, RowTotals, SourceFacts, Spec, Verdict, Written, advice, arithmetic, kinds::RowSpec,
-};
+use crate::plan::{Change, Effect, Plan, RowRule, SourceFacts, Spec, advice, arithmetic, kinds::RowSpec};
 use crate::progress::Progress;
 use crate::source::{Matching, Needs, Source, match_columns};
 use crate::table::Value;
-use crate::table::value::millis_text;
 
 /// What was delivered, and how its rows are identified.
 #[derive(Debug, Clone, Default)]
@@ -120,8 +120,15 @@ pub async fn prepare(
 ) -> Result<Prepared> {
     let source = Source::open(&request.source).await?;
     let request = &profile::resolve(table, &source, request, progress).await?;
-    let mut plans = prepare_all(table, &source, request, std::slice::from_ref(&strategy), progress).await?;
-    plans.pop().ok_or_else(|| Error::new(ErrorKind::Internal, "one strategy gave no plan"))
+    // Whether a MERGE's zombies are right depends on how the source delivers,
+    // which the overwrite of the same rows tells: it shares the reading.
+    let (strategies, judged) = match strategy.leaves_zombies() {
+        true => (vec![strategy, Strategy::Overwrite], Judged::WithDelivery),
+        false => (vec![strategy], Judged::Alone),
+    };
+    let plans = prepare_all(table, &source, request, &strategies, judged, progress).await?;
+    let first = plans.prepared.into_iter().next();
+    first.ok_or_else(|| Error::new(ErrorKind::Internal, "one strategy gave no plan"))
 }
 
 /// A plan for each strategy; source and table are read once for all of them.
@@ -130,15 +137,16 @@ pub(super) async fn prepare_all(
     source: &Source,
     request: &SourceRequest,
     strategies: &[Strategy],
+    judged: Judged,
     progress: &Progress,
-) -> Result<Vec<Prepared>> {
+) -> Result<Plans> {
     let now = chrono::Utc::now().timestamp_micros();
     let strategies: Vec<Strategy> = strategies.iter().map(|s| s.clone().settled(now)).collect::<Result<_>>()?;
     strategies.iter().try_for_each(Strategy::check)?;
     let own = strategies.iter().find_map(Strategy::own_key);
     let mut rows = row_spec(table, source, request, own)?;
     settle_view(&mut rows.view, now)?;
-    let mut slices = Slices::new(table, request)?;
+    let slices = Slices::new(table, request)?;
     if rows.key.is_empty() && strategies.iter().any(Strategy::needs_key) {
         return Err(Error::new(ErrorKind::Usage, "a MERGE needs a key: the columns that identify a row")
             .hint("Give --key A,B, or set key for this table in the config."));
@@ -161,33 +169,98 @@ pub(super) async fn prepare_all(
         .collect();
     if !matching.refusals.is_empty() {
         let refused = plans.into_iter().map(|plan| Prepared { plan: Plan { compared: false, ..plan }, rows: None });
-        return Ok(refused.collect());
+        return Ok(Plans { prepared: refused.collect(), delivery: None });
     }
     let specs: Vec<&Spec> = plans.iter().map(|p| &p.spec).collect();
     let classified = classify(table, source, &specs, matching, progress).await?;
-    let mut prepared = Vec::new();
-    for (mut plan, classified) in plans.drain(..).zip(classified) {
+    let prepared = plans.drain(..).zip(classified).map(|(mut plan, classified)| {
         fill(&mut plan, classified.summary());
-        if plan.repeats() {
-            plan.source = Some(SourceFacts { content: Some(source.content().await?), ..source.facts() });
+        Prepared { plan, rows: Some(EffectRows { classified, columns: columns.clone() }) }
+    });
+    let mut judge = Judge { table, source, request, slices, progress };
+    judge.all(prepared.collect(), judged).await
+}
+
+/// What else is asked of a set of plans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Judged {
+    /// Nothing: each plan is judged by itself.
+    Alone,
+    /// How the source delivers, which a MERGE's zombies are judged by.
+    WithDelivery,
+    /// The same, and which columns hide what really changed.
+    WithTechnical,
+}
+
+/// Plans that share one reading, in the order of their strategies.
+pub(super) struct Plans {
+    pub prepared: Vec<Prepared>,
+    /// Judged by the dynamic overwrite among them.
+    pub delivery: Option<(Delivery, Option<TechnicalProposal>)>,
+}
+
+/// What judging plans goes by.
+struct Judge<'a> {
+    table: &'a OpenTable,
+    source: &'a Source,
+    request: &'a SourceRequest,
+    slices: Slices<'a>,
+    progress: &'a Progress,
+}
+
+impl Judge<'_> {
+    async fn all(&mut self, mut prepared: Vec<Prepared>, judged: Judged) -> Result<Plans> {
+        let stated = self.request.view.operations.is_some();
+        let operation_column = match stated {
+            true => None,
+            false => profile::operations(self.table, self.source, self.progress).await?.map(|found| found.delivered),
+        };
+        let mut content: Option<String> = None;
+        let mut evidence = Vec::with_capacity(prepared.len());
+        for one in &mut prepared {
+            let plan = &mut one.plan;
+            if plan.repeats() {
+                if content.is_none() {
+                    content = Some(self.source.content().await?);
+                }
+                plan.source = Some(SourceFacts { content: content.clone(), ..self.source.facts() });
+            }
+            let measured = one.rows.as_ref().map(|rows| rows.classified.summary().evidence.clone()).unwrap_or_default();
+            let applied_before = applied::before(self.table, plan).await?;
+            let known = Evidence { applied_before, operation_column: operation_column.clone(), ..measured };
+            evidence.push(self.slices.assign(plan, known, self.progress).await?);
         }
-        let evidence =
-            Evidence { applied_before: applied::before(table, &plan).await?, ..classified.summary().evidence.clone() };
-        let evidence = slices.assign(&mut plan, evidence, progress).await?;
-        plan.gates = gate::judge(&plan, &evidence, &table.settings.thresholds);
-        plan.settle();
-        plan.advice = advice::advice(&plan);
-        let wrong = arithmetic::violations(&plan);
-        if !wrong.is_empty() {
-            return Err(Error::new(
-                ErrorKind::Internal,
-                format!("the plan's numbers do not add up: {}", wrong.join("; ")),
-            )
-            .hint("Nothing was written. Please report this with the table's log."));
+        let overwrite = prepared
+            .iter()
+            .find(|p| matches!(&p.plan.spec, Spec::Overwrite(o) if o.mode == Mode::Dynamic))
+            .filter(|_| judged != Judged::Alone);
+        let delivery = match overwrite {
+            None => None,
+            Some(overwrite) => {
+                let look = judged == Judged::WithTechnical;
+                let (facts, technical) =
+                    delivery::facts(self.table, self.source, self.request, overwrite, look, self.progress).await?;
+                Some((advice::delivery(&overwrite.plan, &facts), technical))
+            }
+        };
+        for (one, mut evidence) in prepared.iter_mut().zip(evidence) {
+            evidence.delivery_full_slice = delivery.as_ref().map(|(d, _)| d.kind == DeliveryKind::FullSlice);
+            judge_one(&mut one.plan, &evidence, &self.table.settings.thresholds)?;
         }
-        prepared.push(Prepared { plan, rows: Some(EffectRows { classified, columns: columns.clone() }) });
+        Ok(Plans { prepared, delivery })
     }
-    Ok(prepared)
+}
+
+fn judge_one(plan: &mut Plan, evidence: &Evidence, thresholds: &gate::Thresholds) -> Result<()> {
+    plan.gates = gate::judge(plan, evidence, thresholds);
+    plan.settle();
+    plan.advice = advice::advice(plan);
+    let wrong = arithmetic::violations(plan);
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::Internal, format!("the plan's numbers do not add up: {}", wrong.join("; ")))
+        .hint("Nothing was written. Please report this with the table's log."))
 }
 
 fn row_spec(
@@ -329,145 +402,4 @@ fn measures(table: &OpenTable, key: &[String], ignore: &[String]) -> Result<Vec<
 fn seed() -> u64 {
     let (high, low) = Uuid::new_v4().as_u64_pair();
     high ^ low.rotate_left(32)
-}
-
-/// A plan with nothing in it yet.
-pub(super) fn blank(table: &OpenTable, spec: Spec) -> Plan {
-    Plan {
-        schema: PLAN_SCHEMA,
-        id: Uuid::new_v4().to_string(),
-        operation: spec.operation().into(),
-        key: spec.rows().map(|r| r.key.clone()).unwrap_or_default(),
-        spec,
-        table: table.location.clone(),
-        table_id: table.metadata().id.clone(),
-        version: table.version(),
-        engine: LocalEngine.name().into(),
-        created_at: millis_text(chrono::Utc::now().timestamp_millis()),
-        partition_columns: table.metadata().partition_columns.clone(),
-        source: None,
-        slice: None,
-        rows: RowTotals::default(),
-        keys: KeyFacts::default(),
-        partitions: Vec::new(),
-        untouched_partitions: 0,
-        files: FileTotals::default(),
-        layout: LayoutChange::default(),
-        gates: Vec::new(),
-        verdict: Verdict::Blocked,
-        advice: Vec::new(),
-        findings: Vec::new(),
-        refusals: Vec::new(),
-        metadata_changes: Vec::new(),
-        compared: true,
-    }
-}
-
-/// The first partitions by name, and how many more.
-pub(super) fn slice_text(partitions: &[PlanPartition]) -> Option<String> {
-    const NAMED: usize = 5;
-    let named: Vec<String> = partitions.iter().take(NAMED).map(PlanPartition::label).collect();
-    let more = partitions.len().saturating_sub(NAMED);
-    match named.is_empty() {
-        true => None,
-        false if more > 0 => Some(format!("{} and {more} more", named.join(", "))),
-        false => Some(named.join(", ")),
-    }
-}
-
-fn fill(plan: &mut Plan, summary: &Summary) {
-    let keyed = !plan.key.is_empty();
-    let columns = plan.partition_columns.clone();
-    let mut total = crate::plan::Effects::default();
-    summary.partitions.iter().for_each(|p| total.add(&p.effects));
-    let delivered = summary.partitions.iter().filter(|p| p.in_slice);
-    let slice_after = delivered.map(|p| p.effects.after()).sum();
-    plan.partitions = summary.partitions.iter().map(|p| plan_partition(p, &columns, keyed)).collect();
-    plan.slice = slice_text(&plan.partitions);
-    plan.rows = RowTotals {
-        source: summary.source_rows,
-        slice_before: summary.slice_before,
-        slice_after,
-        table_before: summary.table_before,
-        table_after: summary.table_before.map(|rows| (rows + total.inserted).saturating_sub(total.deleted)),
-        inserted: total.inserted,
-        updated: keyed.then_some(total.updated),
-        unchanged: total.unchanged,
-        deleted: total.deleted,
-        zombies: total.zombies,
-        kept: total.kept,
-        ignored: total.ignored + summary.excluded,
-        moved: total.moved_in,
-        touched_only: total.touched_only,
-    };
-    plan.keys = summary.keys.clone();
-    plan.files = FileTotals {
-        removed: summary.removed.len() as u64,
-        removed_bytes: summary.removed.iter().map(|f| f.size).sum(),
-        restored: 0,
-        rows_rewritten_unchanged: summary.rows_rewritten_unchanged,
-    };
-    plan.layout = LayoutChange {
-        before: Layout { partitions: summary.table_partitions, files: Some(summary.table_files) },
-        after: Layout { partitions: summary.partitions_after, files: None },
-    };
-    if summary.ambiguous > 0 {
-        plan.refusals.push(Refusal {
-            kind: ErrorKind::DuplicateSourceKeys,
-            message: format!(
-                "{} rows of the table are matched by several source rows, such as {}",
-                summary.ambiguous,
-                summary.ambiguous_examples.join("; ")
-            ),
-            hint: Some("A MERGE cannot tell which of them is right. Complete the key or remove the duplicates.".into()),
-        });
-    }
-    if summary.outside > 0 {
-        plan.refusals.push(Refusal {
-            kind: ErrorKind::RowsOutsidePredicate,
-            message: format!(
-                "{} source rows are outside the predicate, such as {}",
-                summary.outside,
-                summary.outside_examples.join("; ")
-            ),
-            hint: Some("Widen the predicate, or leave those rows out of the source.".into()),
-        });
-    }
-    for (column, rows) in &summary.not_null {
-        plan.refusals.push(Refusal {
-            kind: ErrorKind::NotNullViolation,
-            message: format!("{rows} source rows have NULL in {column}, which the table declares NOT NULL"),
-            hint: Some("Deliver values for it.".into()),
-        });
-    }
-}
-
-fn plan_partition(p: &PartitionSummary, columns: &[String], keyed: bool) -> PlanPartition {
-    let e = &p.effects;
-    let measures: Map<String, serde_json::Value> = p
-        .measures
-        .iter()
-        .map(|(name, before, after)| (name.clone(), json!({"before": before.to_string(), "after": after.to_string()})))
-        .collect();
-    PlanPartition {
-        values: p.values.to_json(columns),
-        raw: p.values.0.iter().map(Value::to_partition_text).collect(),
-        role: Role::default(),
-        before: e.before,
-        source: e.source,
-        after: e.after(),
-        inserted: e.inserted,
-        updated: keyed.then_some(e.updated),
-        unchanged: e.unchanged,
-        deleted: e.deleted,
-        zombies: e.zombies,
-        kept: e.kept,
-        ignored: e.ignored,
-        moved_in: e.moved_in,
-        moved_out: e.moved_out,
-        files_before: p.files_before,
-        bytes_before: p.bytes_before,
-        measures,
-        written: Written { rows: p.written.rows, checksum: format!("{:032x}", p.written.checksum) },
-    }
 }

@@ -162,6 +162,19 @@ impl Strategy {
         }
     }
 
+    /// Whether rows that the source no longer has may stay behind by mistake: it
+    /// updates and inserts whole rows, and deletes none.
+    pub fn leaves_zombies(&self) -> bool {
+        match self {
+            Strategy::Merge { delete_missing, .. } => !delete_missing,
+            Strategy::Clauses { on, clauses } => {
+                let same = on.keys.iter().all(|pair| pair.target.eq_ignore_ascii_case(&pair.source));
+                same && on.condition.is_none() && *clauses == Clauses::upsert()
+            }
+            _ => false,
+        }
+    }
+
     /// Whether rows need an identity.
     pub fn needs_key(&self) -> bool {
         !matches!(self, Strategy::Overwrite | Strategy::OverwriteAll | Strategy::ReplaceWhere { .. } | Strategy::Append)

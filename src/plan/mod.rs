@@ -325,6 +325,15 @@ impl Plan {
         r.inserted + updated + r.deleted > 0 || exchanges || !self.metadata_changes.is_empty()
     }
 
+    /// Rows written for each row that is inserted, updated or deleted; `None`
+    /// where none is.
+    pub fn write_amplification(&self) -> Option<f64> {
+        let r = &self.rows;
+        let changed = r.inserted + r.updated.unwrap_or(0) + r.deleted;
+        let written: u64 = self.partitions.iter().map(|p| p.written.rows).sum();
+        (changed > 0).then(|| written as f64 / changed as f64)
+    }
+
     /// Whether a second run with the same source would change the table again.
     pub fn repeats(&self) -> bool {
         self.spec.kind().repeats(&self.keys)

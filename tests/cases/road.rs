@@ -237,7 +237,7 @@ fn browsing_planning_and_gating_write_nothing_to_the_table() {
         assert_eq!(open.rows(None, &[], 0, 1000, &progress).await.unwrap().rows.len(), 301);
         let request = request(&source, &["company", "doc"]);
         let compared = ops::compare(&bench.context, &open, &request, &progress).await.unwrap();
-        assert_eq!(compared.strategies.len(), 3);
+        assert_eq!(compared.strategies.len(), 5);
         let (_, prepared) = &compared.strategies[2];
         let pages = prepared.rows.as_ref().unwrap();
         let page = pages.page(partwise::plan::Effect::Deleted, 0, 500).await.unwrap();

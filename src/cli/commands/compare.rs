@@ -6,7 +6,7 @@ use crate::cli::output::table::Table;
 use crate::cli::output::{Answer, count, roles};
 use crate::cli::{Outcome, Session};
 use crate::error::Result;
-use crate::ops::{At, Comparison, OpenTable, compare};
+use crate::ops::{At, Comparison, OpenTable, Prepared, compare};
 use crate::plan::measures::{measures, total};
 use crate::plan::{GateStatus, Plan};
 use crate::table::number::{bytes, grouped, grouped_text};
@@ -32,11 +32,14 @@ pub async fn run(args: Args, session: &Session) -> Result<Outcome> {
     }))
 }
 
-fn render(comparison: &Comparison) -> String {
+/// So many strategies fit side by side into 80 columns.
+const SIDE_BY_SIDE: usize = 3;
+
+fn table(strategies: &[(&'static str, Prepared)]) -> String {
     const VERDICT: &str = "verdict";
-    let plans: Vec<&Plan> = comparison.strategies.iter().map(|(_, prepared)| &prepared.plan).collect();
+    let plans: Vec<&Plan> = strategies.iter().map(|(_, prepared)| &prepared.plan).collect();
     let mut out = Table::default().left("");
-    for (name, _) in &comparison.strategies {
+    for (name, _) in strategies {
         out = out.right(name);
     }
     let mut line = |head: &str, cell: &dyn Fn(&Plan) -> String| {
@@ -55,8 +58,10 @@ fn render(comparison: &Comparison) -> String {
         line(&format!("Σ {} after (now {before})", escape_controls(&name)), &|p| sum(p, "after"));
     }
     line("rewritten unchanged", &|p| grouped(p.files.rows_rewritten_unchanged));
+    line("partitions touched", &|p| grouped(p.partitions.iter().filter(|p| !p.is_only_listed()).count() as u64));
     line("files replaced", &|p| grouped(p.files.removed));
     line("bytes replaced", &|p| bytes(p.files.removed_bytes));
+    line("rows written a changed row", &|p| p.write_amplification().map_or("–".into(), |x| format!("{x:.1}")));
     line("gates", &|p| {
         let of = |status| p.gates.iter().filter(|g| g.status == status).count();
         match (of(GateStatus::Fail), of(GateStatus::Warn)) {
@@ -66,6 +71,12 @@ fn render(comparison: &Comparison) -> String {
         }
     });
     line(VERDICT, &|p| p.verdict.as_str().to_owned());
+    out.render()
+}
+
+fn render(comparison: &Comparison) -> String {
+    let plans: Vec<&Plan> = comparison.strategies.iter().map(|(_, prepared)| &prepared.plan).collect();
+    let tables: Vec<String> = comparison.strategies.chunks(SIDE_BY_SIDE).map(table).collect();
     let recommended = match comparison.recommended {
         Some(i) => comparison.strategies[i].0,
         None => "none",
@@ -89,15 +100,15 @@ fn render(comparison: &Comparison) -> String {
     format!(
         "{}{}\ndelivery     {delivery}\nrecommended  {recommended}\n{}\n{}",
         alarms(comparison),
-        out.render(),
+        tables.join("\n"),
         comparison.because,
         technical.unwrap_or_default()
     )
 }
 
-/// The partitions that need a look, as the last strategy sees them: the
-/// overwrite, which deletes most.
+/// The partitions that need a look, as the overwrite sees them, which deletes most.
 fn alarms(comparison: &Comparison) -> String {
-    let last = comparison.strategies.last().map(|(name, prepared)| (name, roles::render(&prepared.plan)));
+    let overwrite = comparison.strategies.iter().find(|(name, _)| *name == "overwrite");
+    let last = overwrite.map(|(name, prepared)| (name, roles::render(&prepared.plan)));
     last.filter(|(_, table)| !table.is_empty()).map_or_else(String::new, |(name, table)| format!("{name}:\n{table}\n"))
 }
