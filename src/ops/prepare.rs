@@ -8,6 +8,7 @@ use uuid::Uuid;
 use super::applied;
 use super::browse::OpenTable;
 use super::context::Context;
+pub use super::effect_rows::{DiffPage, DiffRow, EffectRows};
 use super::profile;
 use super::refusals::{key_types, table_refusals};
 use super::slice::Slices;
@@ -18,8 +19,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::gate::{self, Evidence};
 use crate::plan::view::SourceView;
 use crate::plan::{
-    Change, Effect, FileTotals, KeyFacts, Layout, LayoutChange, PLAN_SCHEMA, Plan, PlanPartition, Refusal, Role,
-    RowRule, RowTotals, SourceFacts, Spec, Verdict, Written, advice, arithmetic, kinds::RowSpec,
+    Change, FileTotals, KeyFacts, Layout, LayoutChange, PLAN_SCHEMA, Plan, PlanPartition, Refusal, Role, RowRule,
+    RowTotals, SourceFacts, Spec, Verdict, Written, advice, arithmetic, kinds::RowSpec,
 };
 use crate::progress::Progress;
 use crate::source::{Matching, Needs, Source, match_columns};
@@ -49,61 +50,6 @@ pub struct Prepared {
     pub plan: Plan,
     /// `None` where the plan was refused before rows were compared.
     pub rows: Option<EffectRows>,
-}
-
-/// Pages through the rows of an effect by reading them again where they are.
-#[derive(Clone)]
-pub struct EffectRows {
-    classified: Arc<dyn Classified>,
-    columns: Vec<String>,
-}
-
-#[derive(Debug, Clone, Default)]
-pub struct DiffPage {
-    pub columns: Vec<String>,
-    pub rows: Vec<DiffRow>,
-    /// Rows of this effect in all.
-    pub total: u64,
-}
-
-#[derive(Debug, Clone)]
-pub struct DiffRow {
-    pub effect: Effect,
-    /// Values of `columns` in the table now; `None` for an insert.
-    pub old: Option<Vec<Value>>,
-    /// Values as delivered; `None` for a delete or a zombie.
-    pub new: Option<Vec<Value>>,
-    /// Columns whose values differ.
-    pub changed: Vec<usize>,
-    /// The commit that last wrote the old row's file, where the log tells.
-    pub last_version: Option<u64>,
-}
-
-impl EffectRows {
-    /// How often each value of a grain column occurs in the slice and the source.
-    pub(super) fn groups(&self) -> &[gate::evidence::GroupFacts] {
-        &self.classified.summary().evidence.groups
-    }
-
-    /// Rows `offset..offset + limit` of one effect, ordered by partition, then
-    /// by their place in the table or the source.
-    ///
-    /// # Errors
-    /// `SourceChanged` where the source is no longer what was planned.
-    pub async fn page(&self, effect: Effect, offset: u64, limit: usize) -> Result<DiffPage> {
-        let rows = self.classified.page(effect, offset, limit).await?;
-        let rows = rows.into_iter().map(|row| DiffRow {
-            effect,
-            changed: match (&row.old, &row.new) {
-                (Some(old), Some(new)) => (0..old.len()).filter(|i| old[*i] != new[*i]).collect(),
-                _ => Vec::new(),
-            },
-            old: row.old,
-            new: row.new,
-            last_version: row.last_version,
-        });
-        Ok(DiffPage { columns: self.columns.clone(), rows: rows.collect(), total: self.classified.count(effect) })
-    }
 }
 
 /// Makes a plan. A refusal (missing column, duplicate matches, a feature that
@@ -185,7 +131,8 @@ pub(super) async fn prepare_all(
             )
             .hint("Nothing was written. Please report this with the table's log."));
         }
-        prepared.push(Prepared { plan, rows: Some(EffectRows { classified, columns: columns.clone() }) });
+        let rows = EffectRows::new(classified, table.metadata().schema.clone());
+        prepared.push(Prepared { plan, rows: Some(rows) });
     }
     Ok(prepared)
 }
@@ -246,7 +193,7 @@ pub(super) fn matching(table: &OpenTable, source: &Source, specs: &[Spec]) -> Re
 }
 
 /// How much memory comparing rows may take, and where the rest goes.
-fn spilling(table: &OpenTable) -> Result<Spilling> {
+pub(super) fn spilling(table: &OpenTable) -> Result<Spilling> {
     /// Of the limit, for rows; the rest is for decoding and for what is written.
     const SHARE: (u64, u64) = (9, 16);
     let engine = &table.settings.engine;
@@ -282,6 +229,7 @@ pub(super) async fn classify(
         key: key_pairs(&rules, &rows.key),
         rules,
         view: rows.view.clone(),
+        metadata: None,
         files: None,
         exact_cells: rows.exact_cells,
         spilling: spilling(table)?,
@@ -294,7 +242,7 @@ pub(super) async fn classify(
 }
 
 /// Column names as the table writes them.
-fn names(table: &OpenTable, given: &[String]) -> Result<Vec<String>> {
+pub(super) fn names(table: &OpenTable, given: &[String]) -> Result<Vec<String>> {
     let schema = &table.metadata().schema;
     given
         .iter()
@@ -326,7 +274,7 @@ fn measures(table: &OpenTable, key: &[String], ignore: &[String]) -> Result<Vec<
 }
 
 /// 64 random bits, from the one source of randomness that the plan has anyway.
-fn seed() -> u64 {
+pub(super) fn seed() -> u64 {
     let (high, low) = Uuid::new_v4().as_u64_pair();
     high ^ low.rotate_left(32)
 }
