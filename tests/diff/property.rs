@@ -1,6 +1,7 @@
 //! Random histories: a diff says what a naive comparison of the rows of both
 //! versions says.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use partwise::ops::DiffRequest;
@@ -94,6 +95,16 @@ struct Naive {
     moved: u64,
 }
 
+impl Naive {
+    fn add(&mut self, more: &Naive) {
+        self.inserted += more.inserted;
+        self.updated += more.updated;
+        self.deleted += more.deleted;
+        self.same += more.same;
+        self.moved += more.moved;
+    }
+}
+
 /// Identical rows pair first, then rows of one key, within the partition first.
 fn naive(before: &[Row], after: &[Row], keyed: bool) -> Naive {
     let mut rest: BTreeMap<Row, (Vec<Row>, Vec<Row>)> = BTreeMap::new();
@@ -127,7 +138,7 @@ fn naive(before: &[Row], after: &[Row], keyed: bool) -> Naive {
     out
 }
 
-fn check(steps: &[Step]) -> Result<(), TestCaseError> {
+fn check(steps: &[Step], met: &RefCell<Naive>) -> Result<(), TestCaseError> {
     let bench = Bench::default();
     let mut history = History { table: Fixture::new(bench.path("t"), shape()), live: Vec::new() };
     history.table.commit("CREATE TABLE", json!({}), Vec::new());
@@ -148,6 +159,7 @@ fn check(steps: &[Step]) -> Result<(), TestCaseError> {
             let updated = r.updated.unwrap_or(0);
             let same = before.len() as u64 - updated - r.deleted;
             let got = Naive { inserted: r.inserted, updated, deleted: r.deleted, same, moved: r.moved };
+            met.borrow_mut().add(&wanted);
             prop_assert_eq!(got, wanted, "{} → {} keyed {}", from, to, keyed);
             prop_assert_eq!((r.before, r.after), (Some(before.len() as u64), Some(after.len() as u64)));
             for p in &diff.partitions {
@@ -177,5 +189,9 @@ fn a_diff_is_the_naive_comparison() {
     let config = Config { cases, failure_persistence: None, max_shrink_iters: 200, ..Config::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let steps = vec((any::<u8>(), any::<u8>(), vec(any::<(u8, u8)>(), 0..8)), 1..12);
-    runner.run(&steps, |steps| check(&steps)).unwrap_or_else(|failure| panic!("{failure}"));
+    let met = RefCell::new(Naive::default());
+    runner.run(&steps, |steps| check(&steps, &met)).unwrap_or_else(|failure| panic!("{failure}"));
+    let met = met.into_inner();
+    let all = [met.inserted, met.updated, met.deleted, met.same, met.moved];
+    assert!(all.iter().all(|rows| *rows > 50), "the histories reach every effect: {met:?}");
 }
