@@ -7,6 +7,7 @@ mod config_example;
 mod corpus;
 mod delivery;
 mod demo;
+mod diff;
 mod docs;
 mod expressions;
 mod keys;

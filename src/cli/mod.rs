@@ -6,6 +6,7 @@
 mod args;
 mod commands;
 mod confirm;
+mod effect_rows;
 mod interrupt;
 mod log;
 mod narrate;

@@ -23,7 +23,7 @@ use crate::plan::{Effect, Effects, KeyFacts, RowRule};
 use crate::progress::Progress;
 use crate::source::{Matching, Source};
 use crate::table::number::Sum;
-use crate::table::{DataFile, PartitionTuple, Value};
+use crate::table::{DataFile, Metadata, PartitionTuple, Value};
 
 /// Row rules over one source and one pinned table; both are read once.
 #[derive(Clone)]
@@ -36,6 +36,9 @@ pub struct RowJob {
     pub rules: Vec<RowRule>,
     /// Empty: rows are identified by all of their cells.
     pub key: Vec<KeyPair>,
+    /// The table's columns as they are compared, where they are not the
+    /// snapshot's. Such a job is never staged.
+    pub metadata: Option<Metadata>,
     /// Only these of the table's live files; `None`: all.
     pub files: Option<Vec<DataFile>>,
     pub exact_cells: bool,

@@ -8,6 +8,7 @@ use super::applied;
 use super::browse::OpenTable;
 use super::context::Context;
 use super::delivery;
+pub use super::effect_rows::{DiffPage, DiffRow, EffectRows};
 use super::numbers::{blank, fill};
 use super::profile;
 use super::refusals::{key_types, table_refusals};
@@ -21,10 +22,9 @@ use crate::plan::delivery::{Delivery, DeliveryKind};
 use crate::plan::overwrite::Mode;
 use crate::plan::technical::TechnicalProposal;
 use crate::plan::view::SourceView;
-use crate::plan::{Change, Effect, Plan, RowRule, SourceFacts, Spec, advice, arithmetic, kinds::RowSpec};
+use crate::plan::{Change, Plan, RowRule, SourceFacts, Spec, advice, arithmetic, kinds::RowSpec};
 use crate::progress::Progress;
 use crate::source::{Matching, Needs, Source, match_columns};
-use crate::table::Value;
 
 /// What was delivered, and how its rows are identified.
 #[derive(Debug, Clone, Default)]
@@ -49,61 +49,6 @@ pub struct Prepared {
     pub plan: Plan,
     /// `None` where the plan was refused before rows were compared.
     pub rows: Option<EffectRows>,
-}
-
-/// Pages through the rows of an effect by reading them again where they are.
-#[derive(Clone)]
-pub struct EffectRows {
-    classified: Arc<dyn Classified>,
-    columns: Vec<String>,
-}
-
-#[derive(Debug, Clone, Default)]
-pub struct DiffPage {
-    pub columns: Vec<String>,
-    pub rows: Vec<DiffRow>,
-    /// Rows of this effect in all.
-    pub total: u64,
-}
-
-#[derive(Debug, Clone)]
-pub struct DiffRow {
-    pub effect: Effect,
-    /// Values of `columns` in the table now; `None` for an insert.
-    pub old: Option<Vec<Value>>,
-    /// Values as delivered; `None` for a delete or a zombie.
-    pub new: Option<Vec<Value>>,
-    /// Columns whose values differ.
-    pub changed: Vec<usize>,
-    /// The commit that last wrote the old row's file, where the log tells.
-    pub last_version: Option<u64>,
-}
-
-impl EffectRows {
-    /// How often each value of a grain column occurs in the slice and the source.
-    pub(super) fn groups(&self) -> &[gate::evidence::GroupFacts] {
-        &self.classified.summary().evidence.groups
-    }
-
-    /// Rows `offset..offset + limit` of one effect, ordered by partition, then
-    /// by their place in the table or the source.
-    ///
-    /// # Errors
-    /// `SourceChanged` where the source is no longer what was planned.
-    pub async fn page(&self, effect: Effect, offset: u64, limit: usize) -> Result<DiffPage> {
-        let rows = self.classified.page(effect, offset, limit).await?;
-        let rows = rows.into_iter().map(|row| DiffRow {
-            effect,
-            changed: match (&row.old, &row.new) {
-                (Some(old), Some(new)) => (0..old.len()).filter(|i| old[*i] != new[*i]).collect(),
-                _ => Vec::new(),
-            },
-            old: row.old,
-            new: row.new,
-            last_version: row.last_version,
-        });
-        Ok(DiffPage { columns: self.columns.clone(), rows: rows.collect(), total: self.classified.count(effect) })
-    }
 }
 
 /// Makes a plan. A refusal (missing column, duplicate matches, a feature that
@@ -175,7 +120,7 @@ pub(super) async fn prepare_all(
     let classified = classify(table, source, &specs, matching, progress).await?;
     let prepared = plans.drain(..).zip(classified).map(|(mut plan, classified)| {
         fill(&mut plan, classified.summary());
-        Prepared { plan, rows: Some(EffectRows { classified, columns: columns.clone() }) }
+        Prepared { plan, rows: Some(EffectRows::new(classified, table.metadata().schema.clone())) }
     });
     let mut judge = Judge { table, source, request, slices, progress };
     judge.all(prepared.collect(), judged).await
@@ -225,7 +170,7 @@ impl Judge<'_> {
                 }
                 plan.source = Some(SourceFacts { content: content.clone(), ..self.source.facts() });
             }
-            let measured = one.rows.as_ref().map(|rows| rows.classified.summary().evidence.clone()).unwrap_or_default();
+            let measured = one.rows.as_ref().map(|rows| rows.evidence().clone()).unwrap_or_default();
             let applied_before = applied::before(self.table, plan).await?;
             let known = Evidence { applied_before, operation_column: operation_column.clone(), ..measured };
             evidence.push(self.slices.assign(plan, known, self.progress).await?);
@@ -319,7 +264,7 @@ pub(super) fn matching(table: &OpenTable, source: &Source, specs: &[Spec]) -> Re
 }
 
 /// How much memory comparing rows may take, and where the rest goes.
-fn spilling(table: &OpenTable) -> Result<Spilling> {
+pub(super) fn spilling(table: &OpenTable) -> Result<Spilling> {
     /// Of the limit, for rows; the rest is for decoding and for what is written.
     const SHARE: (u64, u64) = (9, 16);
     let engine = &table.settings.engine;
@@ -355,6 +300,7 @@ pub(super) async fn classify(
         key: key_pairs(&rules, &rows.key),
         rules,
         view: rows.view.clone(),
+        metadata: None,
         files: None,
         exact_cells: rows.exact_cells,
         spilling: spilling(table)?,
@@ -367,7 +313,7 @@ pub(super) async fn classify(
 }
 
 /// Column names as the table writes them.
-fn names(table: &OpenTable, given: &[String]) -> Result<Vec<String>> {
+pub(super) fn names(table: &OpenTable, given: &[String]) -> Result<Vec<String>> {
     let schema = &table.metadata().schema;
     given
         .iter()
@@ -399,7 +345,7 @@ fn measures(table: &OpenTable, key: &[String], ignore: &[String]) -> Result<Vec<
 }
 
 /// 64 random bits, from the one source of randomness that the plan has anyway.
-fn seed() -> u64 {
+pub(super) fn seed() -> u64 {
     let (high, low) = Uuid::new_v4().as_u64_pair();
     high ^ low.rotate_left(32)
 }

@@ -10,7 +10,6 @@ use super::prepare::{EffectRows, SourceRequest};
 use crate::engine::local::key_scan::{Go, HashSet128, KeyCounter, KeySide, MOST_KEYS, column_hashes, key_hashes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::lake::data::value_at;
-use crate::plan::Effect;
 use crate::plan::operations::{
     MOST_CODES, Observed, OperationProposal, Recognised, companion, is_candidate, only_nullness, recognise,
 };
@@ -292,29 +291,6 @@ pub async fn technical_columns(
     sample: u64,
     progress: &Progress,
 ) -> Result<Option<TechnicalProposal>> {
-    const PAGE: usize = 2_000;
-    let mut columns: Vec<String> = Vec::new();
-    let mut changed: HashMap<Vec<usize>, u64> = HashMap::new();
-    let mut seen = 0u64;
-    while seen < sample {
-        progress.check()?;
-        let page = rows.page(Effect::Updated, seen, PAGE.min((sample - seen) as usize)).await?;
-        columns = page.columns;
-        if page.rows.is_empty() {
-            break;
-        }
-        seen += page.rows.len() as u64;
-        for row in page.rows {
-            *changed.entry(row.changed).or_default() += 1;
-        }
-    }
-    let differs: Vec<(String, u64)> = columns
-        .iter()
-        .enumerate()
-        .map(|(i, name)| (name.clone(), changed.iter().filter(|(set, _)| set.contains(&i)).map(|(_, n)| n).sum()))
-        .collect();
-    Ok(technical::propose(&differs, seen, |these| {
-        let only = |set: &[usize]| set.iter().all(|i| columns.get(*i).is_some_and(|name| these.contains(name)));
-        changed.iter().filter(|(set, _)| only(set)).map(|(_, n)| n).sum()
-    }))
+    let changes = rows.changes(sample, progress).await?;
+    Ok(technical::propose(&changes.columns, changes.looked_at, |these| changes.only(these)))
 }

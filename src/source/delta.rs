@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::lake::data::{ReadFile, TableLayout};
 use crate::lake::log::deletion_vectors::readable;
 use crate::lake::{Snapshot, TableStore};
+use crate::table::DataFile;
 
 /// `path` or `path@v12`.
 fn split_version(reference: &str) -> (&str, Option<u64>) {
@@ -30,12 +31,39 @@ pub fn is_table(reference: &str) -> bool {
 /// Whatever is wrong with the table's log; `UnsupportedReader` where its rows
 /// cannot be read.
 pub async fn open(reference: &str) -> Result<Source> {
+    let snapshot = snapshot(reference).await?;
+    let files = snapshot.files(false).await?;
+    of_files(&snapshot, files).await
+}
+
+async fn snapshot(reference: &str) -> Result<Snapshot> {
     let (path, version) = split_version(reference);
     let store = TableStore::open(path)?;
-    let snapshot = Snapshot::open(&store, version).await?;
+    Snapshot::open(&store, version).await
+}
+
+/// The fingerprint of what a reference names now. A version's files never
+/// change, so they need not be looked at.
+///
+/// # Errors
+/// Whatever is wrong with the table's log.
+pub async fn fingerprint(reference: &str) -> Result<String> {
+    Ok(fingerprint_of(&snapshot(reference).await?))
+}
+
+fn fingerprint_of(snapshot: &Snapshot) -> String {
+    format!("delta:{}:{}", snapshot.metadata().id, snapshot.version())
+}
+
+/// The rows of some live files of a snapshot.
+///
+/// # Errors
+/// `UnsupportedReader` where its rows cannot be read; `MissingFiles` and
+/// `BadDataFile` for deletion vectors.
+pub async fn of_files(snapshot: &Snapshot, files: Vec<DataFile>) -> Result<Source> {
     snapshot.protocol().check_rows()?;
     let layout = Arc::new(TableLayout::from_metadata(snapshot.metadata())?);
-    let files = snapshot.files(false).await?;
+    let store = snapshot.store();
     let files: Vec<ReadFile> = stream::iter(files)
         .map(|file| {
             let store = store.clone();
@@ -50,6 +78,6 @@ pub async fn open(reference: &str) -> Result<Source> {
         format: Format::Delta,
         files: Arc::new(files),
         layout,
-        fingerprint: format!("delta:{}:{}", snapshot.metadata().id, snapshot.version()),
+        fingerprint: fingerprint_of(snapshot),
     })
 }

@@ -130,6 +130,15 @@ fn refusal(kind: ErrorKind, message: String, hint: String) -> Refusal {
     Refusal { kind, message, hint: Some(hint) }
 }
 
+/// The type of the two that holds the values of both; `None`: neither does.
+pub fn common_type(a: &DataType, b: &DataType) -> Option<DataType> {
+    match (fit(a, b), fit(b, a)) {
+        (Fit::Same, _) | (_, Fit::Widens) => Some(a.clone()),
+        (Fit::Widens, _) => Some(b.clone()),
+        _ => None,
+    }
+}
+
 fn fit(from: &DataType, to: &DataType) -> Fit {
     use PrimitiveType::*;
     let (DataType::Primitive(from), DataType::Primitive(to)) = (from, to) else {

@@ -15,7 +15,7 @@ use crate::lake::data::{DataReader, ReadFile, TableLayout};
 use crate::plan::SourceFacts;
 use crate::table::Schema;
 
-pub use matching::{Matching, Needs, match_columns};
+pub use matching::{Matching, Needs, common_type, match_columns};
 
 /// An opened source. Cheap to clone.
 #[derive(Clone)]
@@ -101,14 +101,21 @@ impl Source {
     /// # Errors
     /// `SourceChanged`, `BadSource`.
     pub async fn check_unchanged(&self) -> Result<()> {
-        let now = Source::open(&self.uri).await?;
-        now.expect_fingerprint(&self.fingerprint)
+        let now = match self.format {
+            Format::Delta => delta::fingerprint(&self.uri).await?,
+            Format::Parquet => Source::open(&self.uri).await?.fingerprint,
+        };
+        self.same(&now, &self.fingerprint)
     }
 
     /// # Errors
     /// `SourceChanged`.
     pub fn expect_fingerprint(&self, pinned: &str) -> Result<()> {
-        if self.fingerprint == pinned {
+        self.same(&self.fingerprint, pinned)
+    }
+
+    fn same(&self, now: &str, pinned: &str) -> Result<()> {
+        if now == pinned {
             return Ok(());
         }
         Err(Error::new(ErrorKind::SourceChanged, format!("the source {} is no longer what was planned", self.uri))

@@ -1,6 +1,7 @@
 //! The command line from outside: arguments, errors, exit codes.
 
 mod demo;
+mod diff;
 mod keys;
 mod slice;
 mod usage;

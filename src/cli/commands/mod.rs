@@ -3,6 +3,7 @@
 mod apply;
 mod compare;
 mod demo;
+mod diff;
 mod files;
 mod history;
 mod journal;
@@ -52,6 +53,8 @@ registry! {
     Rows => rows,
     /// List a table's versions, newest first
     History => history,
+    /// Say what changed between two versions, by partition and by row
+    Diff => diff,
     /// Say what is wrong with a key, or which columns could be one
     Keys => keys,
     /// Set every write strategy for a source side by side

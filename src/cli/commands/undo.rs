@@ -1,6 +1,7 @@
 //! `partwise undo`
 
 use super::plan::road::{ApplyArgs, PlanArgs, carry_on};
+use crate::cli::effect_rows::EffectArgs;
 use crate::cli::{Outcome, Session};
 use crate::error::Result;
 use crate::ops::{At, OpenTable, Prepared, prepare_undo};
@@ -21,7 +22,8 @@ pub struct Args {
 }
 
 pub async fn run(args: Args, session: &Session) -> Result<Outcome> {
-    let plan_args = PlanArgs { apply: args.out.is_none(), out: args.out, rows: None, limit: 0, end: args.end };
+    let look = EffectArgs::default();
+    let plan_args = PlanArgs { apply: args.out.is_none(), out: args.out, look, end: args.end };
     plan_args.check(session)?;
     let table = OpenTable::open(&session.context, &args.table, At::Latest).await?;
     let plan = prepare_undo(&session.context, &table, args.operation.as_deref(), &session.progress).await?;

@@ -4,10 +4,8 @@ use serde_json::Value as Json;
 
 use super::table::Table;
 use super::{count, plural, roles};
-use crate::ops::prepare::DiffPage;
 use crate::plan::measures::measures;
 use crate::plan::{Plan, PlanPartition, slice};
-use crate::table::Value;
 use crate::table::number::{bytes, grouped, grouped_text};
 use crate::table::value::escape_controls;
 
@@ -173,28 +171,4 @@ fn said(plan: &Plan) -> String {
 
 fn escape_lines(text: &str) -> String {
     text.lines().map(|line| escape_controls(line) + "\n").collect()
-}
-
-/// Rows of one effect: for an update the old line, then the new one.
-pub fn render_rows(page: &DiffPage, effect: &str) -> String {
-    let mut table = Table::default().left("");
-    for column in &page.columns {
-        table = table.left(column);
-    }
-    for row in &page.rows {
-        let mut line = |mark: &str, values: &[Value]| {
-            table.push(std::iter::once(mark.to_owned()).chain(values.iter().map(Value::to_string)));
-        };
-        let (mark, _) = row.effect.mark();
-        match (&row.old, &row.new) {
-            (Some(old), Some(new)) if !row.changed.is_empty() => {
-                line("-", old);
-                line("+", new);
-            }
-            (_, Some(values)) | (Some(values), None) => line(mark, values),
-            (None, None) => {}
-        }
-    }
-    let shown = page.rows.len() as u64;
-    format!("\n{effect}: {} of {}\n{}", grouped(shown), plural(page.total, "row"), table.render())
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use super::days;
 use super::fetch::{WHOLE, collect_rows};
 use super::groups;
+use super::ordered::DeliveredOrder;
 use super::rows::Place;
 use super::sides::{EXAMPLES, Sides};
 use super::tally::{PartitionTally, Tally};
@@ -28,6 +29,8 @@ pub struct LocalClassified {
     pub summary: Summary,
     /// What becomes of every single row: made when a page or the stager asks.
     pub verdicts: Mutex<Option<Arc<Verdicts>>>,
+    /// The order of delivered rows, as far as pages asked for it.
+    pub delivered: Mutex<DeliveredOrder>,
 }
 
 /// Reads both sides once and judges every row by each rule.
@@ -55,7 +58,14 @@ pub async fn classify(job: RowJob, progress: &Progress) -> Result<Vec<LocalClass
     for (rule, tally) in tallies.into_iter().enumerate() {
         progress.check()?;
         let (rewritten, summary) = summarise(&sides, rule, tally).await?;
-        classified.push(LocalClassified { sides: sides.clone(), rule, rewritten, summary, verdicts: Mutex::default() });
+        classified.push(LocalClassified {
+            sides: sides.clone(),
+            rule,
+            rewritten,
+            summary,
+            verdicts: Mutex::default(),
+            delivered: Mutex::default(),
+        });
     }
     Ok(classified)
 }
@@ -176,7 +186,7 @@ async fn summarise(sides: &Sides, rule: usize, mut tally: Tally<'_>) -> Result<(
 
 /// Days of date columns on both sides.
 fn grain(sides: &Sides, tuples: &[PartitionTuple]) -> Vec<GrainFacts> {
-    let names = sides.fetch.job.snapshot.metadata().partition_columns.as_slice();
+    let names = sides.fetch.layout.partition_columns.as_slice();
     let label = |number: u32| {
         let values = tuples.get(number as usize).map(|tuple| tuple.to_json(names)).unwrap_or_default();
         PlanPartition { values, ..PlanPartition::default() }.label()

@@ -30,7 +30,8 @@ pub struct Fetch {
 
 impl Fetch {
     pub fn new(job: Arc<RowJob>) -> Result<Fetch> {
-        let layout = Arc::new(TableLayout::from_metadata(job.snapshot.metadata())?);
+        let metadata = job.metadata.as_ref().unwrap_or_else(|| job.snapshot.metadata());
+        let layout = Arc::new(TableLayout::from_metadata(metadata)?);
         let source = DeliveredReader::new(&job, &layout)?;
         Ok(Fetch { target: DataReader::new(layout.clone()), source, layout, job })
     }

@@ -19,6 +19,7 @@ pub mod key_scan;
 mod keys;
 mod measure;
 pub mod near_keys;
+mod ordered;
 mod outside;
 mod page;
 mod roles;

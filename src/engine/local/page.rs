@@ -64,19 +64,14 @@ impl LocalClassified {
             if rows.len() >= limit {
                 break;
             }
-            let mut positions: Vec<u64> = Vec::new();
-            for position in verdicts.of_file(file, effect) {
-                if skip > 0 {
-                    skip -= 1;
-                } else if rows.len() + positions.len() < limit {
-                    positions.push(position);
-                } else {
-                    break;
-                }
+            let count = verdicts.count(file, effect);
+            if count <= skip {
+                skip -= count;
+                continue;
             }
-            if !positions.is_empty() {
-                rows.extend(self.table_rows(verdicts, effect, file, &positions).await?);
-            }
+            let pass = usize::try_from(std::mem::take(&mut skip)).unwrap_or(usize::MAX);
+            let positions: Vec<u64> = verdicts.of_file(file, effect).skip(pass).take(limit - rows.len()).collect();
+            rows.extend(self.table_rows(verdicts, effect, file, &positions).await?);
         }
         Ok(rows)
     }
@@ -95,17 +90,18 @@ impl LocalClassified {
             collect_rows(sides.fetch.target(data, &all, Some(positions)).await?).await?.into_iter().collect();
         let patched = &sides.rules[self.rule].patched;
         let updates = effect == Effect::Updated;
-        let pairs = if updates { verdicts.pairs(file)? } else { BTreeMap::new() };
+        let pairs = if updates { verdicts.pairs(file)? } else { Arc::default() };
+        let pair = |at: &u64| Some(pairs[pairs.binary_search_by_key(at, |(position, _)| *position).ok()?].1);
         let patches =
             if updates && !patched.is_empty() { verdicts.patches(file, patched.len())? } else { HashMap::new() };
-        let places: Vec<Place> = positions.iter().filter_map(|at| pairs.get(at).copied()).collect();
+        let places: Vec<Place> = positions.iter().filter_map(pair).collect();
         let new = self.delivered_rows(&places).await?;
         positions
             .iter()
             .map(|at| {
                 let old_row = old.get(at).cloned().ok_or_else(moved)?;
-                let new_row = match (pairs.get(at), patches.get(at)) {
-                    (Some(place), _) => Some(new.get(place).map(|(row, _)| row.clone()).ok_or_else(moved)?),
+                let new_row = match (pair(at), patches.get(at)) {
+                    (Some(place), _) => Some(new.get(&place).map(|(row, _)| row.clone()).ok_or_else(moved)?),
                     (None, Some(values)) => {
                         let mut row = old_row.clone();
                         patched.iter().zip(values).for_each(|(column, value)| row[*column] = value.clone());
@@ -156,7 +152,7 @@ impl LocalClassified {
         limit: usize,
     ) -> Result<Vec<EffectRow>> {
         let sides = &self.sides;
-        let places = self.delivered_page(verdicts, effect, offset, limit)?;
+        let places = lock(&self.delivered).page(sides, verdicts, effect, offset, limit)?;
         let rows = self.delivered_rows(&places).await?;
         let inserts: Vec<&Insert> = sides.rules[self.rule].inserts().collect();
         places
@@ -171,55 +167,6 @@ impl LocalClassified {
                 Ok(EffectRow { old: None, new: Some(new), last_version: None })
             })
             .collect()
-    }
-
-    /// The places of a page. Delivered rows lie in any order, so each bucket
-    /// tells the partitions of its rows, and only the partitions that the page
-    /// touches are put in order.
-    fn delivered_page(&self, verdicts: &Verdicts, effect: Effect, offset: u64, limit: usize) -> Result<Vec<Place>> {
-        let sides = &self.sides;
-        let tuples = sides.tuples();
-        let mut counts = vec![0u64; tuples.len()];
-        let wanted = |place: Place| {
-            let verdict = verdicts.of_source(place);
-            if effect == Effect::Inserted { verdict.inserted } else { verdict.ignored }
-        };
-        let visit = |take: &mut dyn FnMut(Place, u32)| -> Result<()> {
-            for bucket in 0..super::store::BUCKETS {
-                let rows = sides.source.bucket(bucket)?;
-                for (place, partition) in rows.place.iter().zip(&rows.partition) {
-                    if wanted(*place) {
-                        take(*place, *partition);
-                    }
-                }
-            }
-            Ok(())
-        };
-        visit(&mut |_, partition| counts[partition as usize] += 1)?;
-        let mut order: Vec<usize> = (0..tuples.len()).filter(|number| counts[*number] > 0).collect();
-        order.sort_by(|a, b| tuples[*a].cmp(&tuples[*b]));
-        let (mut start, end) = (0u64, offset.saturating_add(limit as u64));
-        let mut touched: Vec<(usize, u64)> = Vec::new();
-        for number in order {
-            if start < end && start + counts[number] > offset {
-                touched.push((number, start));
-            }
-            start += counts[number];
-        }
-        let mut places: Vec<Vec<Place>> = vec![Vec::new(); touched.len()];
-        visit(&mut |place, partition| {
-            if let Some(at) = touched.iter().position(|(number, _)| *number == partition as usize) {
-                places[at].push(place);
-            }
-        })?;
-        let first = touched.first().map_or(0, |(_, start)| *start);
-        let mut page: Vec<Place> = Vec::new();
-        for mut places in places {
-            places.sort_unstable();
-            page.extend(places);
-        }
-        let skip = usize::try_from(offset.saturating_sub(first)).unwrap_or(usize::MAX).min(page.len());
-        Ok(page.into_iter().skip(skip).take(limit).collect())
     }
 
     fn total(&self, effect: Effect) -> u64 {

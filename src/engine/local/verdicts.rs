@@ -4,7 +4,7 @@
 //! delivered row takes the place of which, goes to disk beyond a limit.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use super::rows::Place;
 use super::sides::{Sides, lock};
@@ -97,9 +97,19 @@ pub struct Verdicts {
     times: HashMap<Place, u32>,
     /// (row of the table, delivered row) of what is replaced and differs.
     pairs: Mutex<Scatter>,
+    /// The pairs of the file that was looked at last, by position.
+    last_pairs: Mutex<Option<(usize, Pairs)>>,
     /// New values of assigned columns.
     patches: Mutex<Scatter>,
+    /// Per file of the table, its rows of each effect: a page passes over
+    /// whole files by them.
+    counts: Vec<[u64; EFFECTS]>,
 }
+
+const EFFECTS: usize = Effect::ALL.len();
+
+/// (position in a file of the table, delivered row), ascending.
+pub type Pairs = Arc<Vec<(u64, Place)>>;
 
 /// Verdicts of one thread and bucket.
 #[derive(Default)]
@@ -127,7 +137,9 @@ impl Verdicts {
             source: sides.source_facts.files.iter().map(|f| vec![0; extent(f)]).collect(),
             times: HashMap::new(),
             pairs: Mutex::new(Scatter::new(spilling.clone())),
+            last_pairs: Mutex::default(),
             patches: Mutex::new(Scatter::new(spilling)),
+            counts: Vec::new(),
         });
         walk(
             sides,
@@ -136,7 +148,14 @@ impl Verdicts {
             |_| Recorder { shared: &shared, notes: Notes::default() },
             |recorder: &mut Recorder<'_>, _| recorder.flush(),
         )?;
-        Ok(shared.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
+        let mut verdicts = shared.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        verdicts.counts = verdicts.target.iter().map(|fates| count(fates)).collect();
+        Ok(verdicts)
+    }
+
+    /// Rows of a file of the table with an effect.
+    pub fn count(&self, file: usize, effect: Effect) -> u64 {
+        self.counts[file][effect as usize]
     }
 
     pub fn fate(&self, file: usize, position: u64) -> Fate {
@@ -162,17 +181,26 @@ impl Verdicts {
         fates.filter(move |(_, byte)| Fate::from_byte(**byte).effect() == Some(effect)).map(|(at, _)| at as u64)
     }
 
-    /// The delivered rows that take the place of a file's rows, by position.
+    /// The delivered rows that take the place of a file's rows: (position,
+    /// delivered row), ascending. Pages of one file follow each other, so the
+    /// last file's stay at hand.
     ///
     /// # Errors
     /// `Storage`.
-    pub fn pairs(&self, file: usize) -> Result<BTreeMap<u64, Place>> {
-        let mut pairs = BTreeMap::new();
+    pub fn pairs(&self, file: usize) -> Result<Pairs> {
+        let mut last = lock(&self.last_pairs);
+        if let Some((_, pairs)) = last.as_ref().filter(|(of, _)| *of == file) {
+            return Ok(pairs.clone());
+        }
+        let mut pairs = Vec::new();
         let bytes = lock(&self.pairs).read(file)?;
         let mut reader = Reader::new(&bytes);
         while !reader.is_empty() {
-            pairs.insert(reader.number::<u64>()?, Place::from_bits(reader.number()?));
+            pairs.push((reader.number::<u64>()?, Place::from_bits(reader.number()?)));
         }
+        pairs.sort_unstable();
+        let pairs = Arc::new(pairs);
+        *last = Some((file, pairs.clone()));
         Ok(pairs)
     }
 
@@ -229,6 +257,19 @@ impl Verdicts {
         }
         Ok(())
     }
+}
+
+/// How many rows have each effect, by the effect's number.
+fn count(fates: &[u8]) -> [u64; EFFECTS] {
+    let mut bytes = [0u64; 256];
+    fates.iter().for_each(|byte| bytes[usize::from(*byte)] += 1);
+    let mut counts = [0; EFFECTS];
+    for fate in Fate::ALL {
+        if let Some(effect) = fate.effect() {
+            counts[effect as usize] += bytes[fate as usize];
+        }
+    }
+    counts
 }
 
 impl Recorder<'_> {

@@ -16,7 +16,7 @@ use crate::error::Result;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
-    kind: Kind,
+    kind: Box<Kind>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -36,7 +36,7 @@ enum Kind {
 }
 
 pub async fn run(args: Args, session: &Session) -> Result<Outcome> {
-    let answer = match args.kind {
+    let answer = match *args.kind {
         Kind::Overwrite(args) => overwrite::run(args, session).await,
         Kind::ReplaceWhere(args) => replace_where::run(args, session).await,
         Kind::Append(args) => append::run(args, session).await,

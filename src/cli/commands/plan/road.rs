@@ -4,18 +4,19 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 use crate::cli::Session;
 use crate::cli::args::SourceArgs;
 use crate::cli::confirm::confirm;
-use crate::cli::narrate::write;
+use crate::cli::effect_rows::{EffectArgs, Looked};
+use crate::cli::narrate::{say, write};
 use crate::cli::output::{self, Answer};
 use crate::error::{Context, Error, ErrorKind, Result};
 use crate::gate;
-use crate::ops::prepare::DiffPage;
+use crate::ops::prepare::EffectRows;
 use crate::ops::{ApplyOptions, At, OpenTable, OverwriteMode, Prepared, Strategy, apply, from_statement, prepare};
-use crate::plan::{Effect, GateStatus, Plan, Verdict};
+use crate::plan::{GateStatus, Plan, Verdict};
 
 /// Flags of everything that may end in a commit.
 #[derive(Debug, Clone, clap::Args)]
@@ -40,12 +41,8 @@ pub struct PlanArgs {
     /// Carry the plan out
     #[arg(long)]
     pub apply: bool,
-    /// Print rows of one effect: inserted, updated, deleted, unchanged, zombies
-    #[arg(long, value_name = "EFFECT", value_parser = parse_effect)]
-    pub rows: Option<Effect>,
-    /// Print so many of them at most
-    #[arg(long, value_name = "N", default_value_t = 20, requires = "rows")]
-    pub limit: usize,
+    #[command(flatten)]
+    pub look: EffectArgs,
     #[command(flatten)]
     pub end: ApplyArgs,
 }
@@ -53,6 +50,7 @@ pub struct PlanArgs {
 impl PlanArgs {
     /// What can be refused before anything is read.
     pub fn check(&self, session: &Session) -> Result<()> {
+        self.look.check()?;
         if self.apply { session.context.check_may_write() } else { Ok(()) }
     }
 }
@@ -68,13 +66,6 @@ fn parse_override(text: &str) -> std::result::Result<(String, String), String> {
         return Err("the reason is empty".into());
     }
     Ok((gate.to_owned(), reason.to_owned()))
-}
-
-fn parse_effect(text: &str) -> std::result::Result<Effect, String> {
-    Effect::parse(text).ok_or_else(|| {
-        let names: Vec<&str> = Effect::ALL.iter().map(|e| e.name()).collect();
-        format!("an effect is one of {}", names.join(", "))
-    })
 }
 
 /// What a command asks for.
@@ -128,22 +119,15 @@ pub async fn carry_on(session: &Session, prepared: Prepared, args: &PlanArgs) ->
     if let Some(file) = &args.out {
         write_plan(&plan, file)?;
     }
-    let sample = match (args.rows, &rows) {
-        (None, _) => None,
-        (Some(effect), Some(rows)) => Some((effect, rows.page(effect, 0, args.limit).await?)),
-        (Some(effect), None) => Some((effect, DiffPage::default())),
-    };
+    let looked = look(session, &plan, rows.as_ref(), &args.look).await?;
     if args.apply && plan.verdict != Verdict::Blocked {
         session.narrator.hush();
-        write(&human(&plan, sample.as_ref()));
+        write(&human(&plan, &looked));
         session.narrator.go_on();
         return finish(session, &plan, &args.end).await;
     }
-    let answer = if session.json {
-        Answer::json(&to_json(&plan, sample.as_ref())?)?
-    } else {
-        Answer::text(human(&plan, sample.as_ref()))
-    };
+    let answer =
+        if session.json { Answer::json(&to_json(&plan, &looked)?)? } else { Answer::text(human(&plan, &looked)) };
     Ok(answer.with_code(verdict_code(&plan)))
 }
 
@@ -209,30 +193,38 @@ fn verdict_code(plan: &Plan) -> u8 {
     Error::new(kind, "").exit_code()
 }
 
-fn human(plan: &Plan, sample: Option<&(Effect, DiffPage)>) -> String {
-    let sample = sample.filter(|_| !output::plan::uncompared(plan));
-    let rows = sample.map(|(effect, page)| output::plan::render_rows(page, effect.name())).unwrap_or_default();
+/// Rows of effects, as far as the plan has any to look at.
+async fn look(session: &Session, plan: &Plan, rows: Option<&EffectRows>, args: &EffectArgs) -> Result<Looked> {
+    if let Some(rows) = rows {
+        return args.look(rows, &session.progress).await;
+    }
+    if plan.spec.rows().is_none() && !args.export.is_empty() {
+        let versions = plan
+            .spec
+            .kind()
+            .brings_back()
+            .map_or("--from N --to M".to_owned(), |(to, _)| format!("--from {} --to {to}", plan.version));
+        return Err(Error::new(
+            ErrorKind::Usage,
+            format!("a plan to {} exchanges whole files and has no rows to export", plan.operation),
+        )
+        .hint(format!("partwise diff TABLE {versions} --export EFFECT=FILE exports what differs.")));
+    }
+    if !args.export.is_empty() {
+        say("nothing was exported: the plan was refused before rows were compared");
+    }
+    Ok(args.nothing())
+}
+
+fn human(plan: &Plan, looked: &Looked) -> String {
+    let rows = if output::plan::uncompared(plan) { String::new() } else { looked.render() };
     output::plan::render(plan) + &rows
 }
 
 /// The contract's plan object, with the rows that were asked for beside it.
-fn to_json(plan: &Plan, sample: Option<&(Effect, DiffPage)>) -> Result<Json> {
+fn to_json(plan: &Plan, looked: &Looked) -> Result<Json> {
     let mut object = serde_json::to_value(plan).context(ErrorKind::Internal, || "cannot print the plan".into())?;
-    if let (Some((effect, page)), Some(map)) = (sample, object.as_object_mut()) {
-        let side = |values: &Option<Vec<crate::table::Value>>| -> Json {
-            values.as_ref().map_or(Json::Null, |list| list.iter().map(|v| v.to_json()).collect())
-        };
-        let rows: Vec<Json> = page
-            .rows
-            .iter()
-            .map(|row| {
-                let changed: Vec<&String> = row.changed.iter().filter_map(|i| page.columns.get(*i)).collect();
-                json!({"old": side(&row.old), "new": side(&row.new), "changed": changed, "last_version": row.last_version})
-            })
-            .collect();
-        let sample = json!({"effect": effect.name(), "columns": page.columns, "rows": rows, "total": page.total});
-        map.insert("effect_rows".into(), sample);
-    }
+    looked.add_to(&mut object);
     Ok(object)
 }
 
