@@ -99,11 +99,13 @@ async fn summarise(sides: &Sides, rule: usize, mut tally: Tally<'_>) -> Result<(
     sides.live.iter().for_each(|file| live_of.entry(&file.partition).or_default().push(file));
     let chosen = matches!(compiled.rule.reach, Reach::Where(_));
     let mut partitions = Vec::new();
+    let mut unplaced = 0;
     for (number, PartitionTally { mut effects, written, sums }) in tally.partitions.drain(..).enumerate() {
         let Some(values) = tuples.get(number).cloned() else { continue };
         let in_slice = number < slice;
         if sides.placeless {
             effects.source = 0;
+            unplaced += std::mem::take(&mut effects.ignored);
         }
         if !in_slice && !concerned(&effects) && !whole {
             continue;
@@ -155,6 +157,7 @@ async fn summarise(sides: &Sides, rule: usize, mut tally: Tally<'_>) -> Result<(
     let summary = Summary {
         source_rows: source.rows(),
         excluded: source.excluded,
+        unplaced,
         outside: source.outside,
         outside_examples: row_texts(sides, &source.outside_examples, &sides.fetch.all_columns()).await?,
         slice_before: in_slice_rows,
@@ -188,7 +191,7 @@ fn grain(sides: &Sides, tuples: &[PartitionTuple]) -> Vec<GrainFacts> {
 
 /// Whether a partition outside the slice is in the plan at all.
 fn concerned(e: &Effects) -> bool {
-    e.inserted + e.updated + e.unchanged + e.deleted + e.moved_in + e.moved_out + e.source > 0
+    e.inserted + e.updated + e.unchanged + e.deleted + e.moved_in + e.moved_out + e.source + e.kept > 0
 }
 
 async fn key_facts(sides: &Sides, rule: usize, tally: &Tally<'_>, evidence: &mut Evidence) -> Result<KeyFacts> {
