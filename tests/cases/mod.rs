@@ -3,9 +3,11 @@
 
 mod append;
 mod browse;
+mod clauses;
 mod journal;
 mod keys;
 mod log;
+mod replace_where;
 mod restore;
 mod road;
 mod scope;

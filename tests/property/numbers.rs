@@ -14,6 +14,7 @@ use crate::model::{Counts, Outcome, Rule};
 use crate::support::kinds::parse_partition;
 use crate::support::{Row, Shape};
 
+#[derive(Clone, Copy)]
 pub struct Seen<'a> {
     pub case: &'a Case,
     pub run: &'a Run,
@@ -23,7 +24,13 @@ pub struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    pub fn totals(&self) -> Result<(), String> {
+    pub fn all(&self) -> Result<(), String> {
+        self.totals()?;
+        self.keys()?;
+        self.partitions()
+    }
+
+    fn totals(&self) -> Result<(), String> {
         let (r, m) = (&self.plan.rows, &self.model.total);
         equal("source", &r.source, &m.source)?;
         equal("inserted", &r.inserted, &m.inserted)?;
@@ -52,7 +59,7 @@ impl Seen<'_> {
         Ok(())
     }
 
-    pub fn keys(&self) -> Result<(), String> {
+    fn keys(&self) -> Result<(), String> {
         let (keys, model) = (&self.plan.keys, self.model);
         if self.run.pairs.is_empty() {
             return equal("elsewhere without a key", &keys.elsewhere, &None);
@@ -77,7 +84,7 @@ impl Seen<'_> {
         shape.partition_by.iter().all(|c| self.run.feed.columns[shape.index(c)].is_some())
     }
 
-    pub fn partitions(&self) -> Result<(), String> {
+    fn partitions(&self) -> Result<(), String> {
         let shape = &self.case.shape;
         let kinds = shape.partition_by.iter().map(|c| shape.columns[shape.index(c)].kind.delta_type(None));
         let types: Vec<String> = kinds.map(|t| t.as_str().expect("a primitive partition column").to_owned()).collect();

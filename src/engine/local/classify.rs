@@ -146,7 +146,13 @@ async fn summarise(sides: &Sides, rule: usize, mut tally: Tally<'_>) -> Result<(
     let known: HashSet<&PartitionTuple> = partitions.iter().filter(|p| p.in_slice).map(|p| &p.values).collect();
     let elsewhere_rows: Option<u64> =
         sides.live.iter().filter(|f| !known.contains(&f.partition)).map(DataFile::live_rows).sum();
-    let gone = partitions.iter().filter(|p| p.files_before > 0 && p.effects.after() == 0).count() as u64;
+    // A file without a live row may stay where no row of its partition does.
+    let mut removed: HashMap<&PartitionTuple, u64> = HashMap::new();
+    rewritten.iter().for_each(|file| *removed.entry(&sides.files[*file].partition).or_default() += 1);
+    let emptied = |p: &&PartitionSummary| {
+        p.files_before > 0 && p.effects.after() == 0 && removed.get(&p.values) == Some(&p.files_before)
+    };
+    let gone = partitions.iter().filter(emptied).count() as u64;
     let new = partitions.iter().filter(|p| p.files_before == 0 && p.effects.after() > 0).count() as u64;
     let mut nulls = std::mem::take(&mut tally.nulls);
     if compiled.rule.writes_whole_rows() {
