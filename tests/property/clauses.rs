@@ -174,9 +174,12 @@ impl<'a> Maker<'a> {
         set
     }
 
+    fn complete(&self) -> bool {
+        self.places.iter().all(Option::is_some)
+    }
+
     fn values(&self, target: bool) -> Values {
-        let complete = self.places.iter().all(Option::is_some);
-        if complete && self.dice.below(2) == 0 { Values::All } else { Values::Set(self.set(true, target)) }
+        if self.complete() && self.dice.below(2) == 0 { Values::All } else { Values::Set(self.set(true, target)) }
     }
 
     /// Conditions of a list: only the last clause may go without one.
@@ -195,9 +198,12 @@ impl<'a> Maker<'a> {
             let action = if self.dice.one_in(3) { Matched::Delete } else { Matched::Update(self.values(true)) };
             statement.matched.push((self.guard(n + 1 == clauses, true, true), action));
         }
-        let clauses = self.dice.below(3);
+        // A nested column cannot be given by itself, so only whole rows are inserted then.
+        let flat = self.flat().len() == self.places.len();
+        let clauses = if flat || self.complete() { self.dice.below(3) } else { 0 };
         for n in 0..clauses {
-            statement.not_matched.push((self.guard(n + 1 == clauses, true, false), self.values(false)));
+            let values = if flat { self.values(false) } else { Values::All };
+            statement.not_matched.push((self.guard(n + 1 == clauses, true, false), values));
         }
         let clauses = self.dice.below(5).saturating_sub(2);
         for n in 0..clauses {
