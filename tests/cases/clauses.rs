@@ -1,15 +1,18 @@
 //! MERGE by clauses: B08, B11, B14, B16, and what a plan must not get wrong
 //! between ON and the partitions.
 
-use partwise::ops::{Strategy, merge_of_clauses};
+use partwise::error::ErrorKind;
+use partwise::ops::{self, Scd2Columns, Strategy, merge_of_clauses};
 use partwise::plan::clauses::{Clauses, KeyPair, On};
+use partwise::plan::view::{OperationColumn, RowMeaning};
 use partwise::plan::{GateStatus, Verdict};
+use partwise::progress::Progress;
 use partwise::table::Value;
 use serde_json::json;
 
-use crate::support::road::{effects, gate, partition, refused};
+use crate::support::road::{MERGE, effects, gate, partition, refused, request};
 use crate::support::writer::columns;
-use crate::support::{Bench, Kind, Row, Shape, i, replay, rows_of, s, sorted};
+use crate::support::{Bench, Kind, Row, Shape, block_on, i, replay, rows_of, s, sorted};
 
 fn by_day() -> Shape {
     Shape::new(&[("d", Kind::String), ("id", Kind::Integer), ("v", Kind::String)], &["d"])
@@ -81,7 +84,7 @@ fn b14_two_source_rows_for_one_target_row_by_clauses() {
         let source = bench.source(name, &shape.columns, &[vec![i(1), s("b")], vec![i(1), s(second)]]);
         for when in ["MATCHED AND s.v > t.v THEN UPDATE SET *", "MATCHED AND s.v > t.v THEN DELETE"] {
             let plan = bench.plan(&table.path, &source, &[], clauses(None, &["id"], &[when]));
-            assert_eq!(plan.refusals[0].kind, partwise::error::ErrorKind::DuplicateSourceKeys, "{name} {when}");
+            assert_eq!(plan.refusals[0].kind, ErrorKind::DuplicateSourceKeys, "{name} {when}");
         }
         let plan = bench.plan(&table.path, &source, &[], clauses(None, &["id"], &["MATCHED THEN DELETE"]));
         assert_eq!((plan.refusals.len(), plan.rows.deleted, plan.rows.ignored), (0, 1, 0));
@@ -102,7 +105,7 @@ fn b16_a_timestamp_key_in_three_forms() {
         let table = bench.table(shape.clone(), &[vec![Value::Timestamp(midnight), i(1)]]);
         let before = replay::replay(&table.path).unwrap();
         let source = bench.source(name, &list, &[vec![cell, i(2)]]);
-        let (plan, _) = bench.run(&table.path, &source, &["ts"], crate::support::road::MERGE);
+        let (plan, _) = bench.run(&table.path, &source, &["ts"], MERGE);
         assert_eq!(effects(&plan), (0, Some(1), 0, 0, 0), "{name}");
         assert_eq!(plan.findings.iter().any(|f| f.contains("AssumedUtc")), name == "naive", "{:?}", plan.findings);
         let after = replay::replay(&table.path).unwrap();
@@ -172,4 +175,58 @@ fn an_ignored_row_without_a_partition_is_counted() {
     let (plan, _) = bench.run(&table.path, &source, &[], strategy);
     assert_eq!((plan.rows.updated, plan.rows.ignored, plan.rows.source), (Some(1), 1, 2));
     assert_eq!(rows_of(&table.path), [row("01-01", 1, "A")]);
+}
+
+/// Two open versions of one key: both are closed, one new version begins.
+#[test]
+fn two_open_versions_are_closed_by_one_new_one() {
+    let bench = Bench::default();
+    let list = [("id", Kind::Long), ("v", Kind::String), ("from", Kind::Long), ("to", Kind::Long)];
+    let shape = Shape::new(&list, &[]);
+    let version = |v: &str, from: i64, to: Value| vec![i(1), s(v), i(from), to];
+    let table = bench.table(shape, &[version("a", 1, Value::Null), version("b", 2, Value::Null)]);
+    let delivered = columns(&[("id", Kind::Long), ("v", Kind::String), ("at", Kind::Long)]);
+    let source = bench.source("s", &delivered, &[vec![i(1), s("c"), i(9)]]);
+    let scd2 = Strategy::Scd2(Scd2Columns {
+        effective_from: "from".into(),
+        effective_to: "to".into(),
+        effective_at: "s.at".into(),
+        ..Scd2Columns::default()
+    });
+    let (plan, _) = bench.run(&table.path, &source, &["id"], scd2);
+    assert_eq!((plan.rows.source, plan.rows.updated, plan.rows.inserted), (1, Some(2), 1));
+    let want = [version("a", 1, i(9)), version("b", 2, i(9)), version("c", 9, Value::Null)];
+    assert_eq!(rows_of(&table.path), sorted(want.to_vec()));
+}
+
+/// Of one time: the same row twice is one, a row and its deletion are two, and
+/// which of them is meant cannot be told, whatever the clauses do.
+#[test]
+fn a_row_and_its_deletion_of_one_time_are_refused() {
+    let bench = Bench::default();
+    let table = bench.table(by_day(), &[row("01-01", 1, "a")]);
+    let mut wide = by_day().columns;
+    wide.extend(columns(&[("op", Kind::String), ("seq", Kind::Long)]));
+    let said = |v: &str, op: &str| vec![s("01-01"), i(1), s(v), s(op), i(5)];
+    let plan = |name: &str, rows: &[Row], strategy: Strategy| {
+        let source = bench.source(name, &wide, rows);
+        let mut request = request(&source, &["id"]);
+        let codes = [("U", RowMeaning::Upsert), ("D", RowMeaning::Delete)];
+        let codes = codes.map(|(code, meaning)| (Some(code.to_owned()), meaning)).to_vec();
+        request.view.operations = Some(OperationColumn { column: "op".into(), codes });
+        request.view.latest_by = Some("seq".into());
+        let open = bench.open(&table.path).unwrap();
+        block_on(ops::prepare(&bench.context, &open, &request, strategy, &Progress::default())).unwrap().plan
+    };
+    let late = Strategy::InsertOnly { null_safe_keys: false };
+    for strategy in [MERGE, late] {
+        for (name, rows) in [("ud", ["U", "D"]), ("du", ["D", "U"])] {
+            let rows = rows.map(|op| said("b", op));
+            let refusals = plan(name, &rows, strategy.clone()).refusals;
+            assert_eq!(refusals.first().map(|r| r.kind), Some(ErrorKind::DuplicateSourceKeys), "{strategy:?} {name}");
+        }
+    }
+    let three = ["b", "c", "c"].map(|v| said(v, "U"));
+    let three = plan("three", &three, MERGE);
+    assert_eq!((three.keys.duplicates.source, three.rows.ignored), (1, 1));
 }
