@@ -131,7 +131,7 @@ impl Error {
             GateFailed => 3,
             StalePlan | Conflict | SourceChanged => 4,
             Refused | UnsupportedFeature | ColumnMissing | ColumnUnknown | LossyType | KeyTypeMismatch
-            | DuplicateSourceKeys | NotNullViolation | StagedDiffers => 5,
+            | DuplicateSourceKeys | RowsOutsidePredicate | NotNullViolation | StagedDiffers => 5,
             OutcomeUnknown => 6,
             VerifyFailed => 7,
             Cancelled => 130,

@@ -18,6 +18,10 @@ pub struct EngineConfig {
     pub memory_limit: Option<String>,
     /// Where rows go that do not fit; unset: the platform's cache folder.
     pub spill_dir: Option<String>,
+    /// Bytes of rows that stay in memory, whatever the limit says. No file sets
+    /// it: it is for tests that want rows on disk.
+    #[serde(skip)]
+    pub rows_in_memory: Option<usize>,
 }
 
 impl EngineConfig {

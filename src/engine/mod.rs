@@ -82,6 +82,8 @@ pub struct Summary {
     pub source_rows: u64,
     /// Delivered rows that mean nothing, such as before-images.
     pub excluded: u64,
+    /// Delivered rows that nothing used and whose partition the source does not tell.
+    pub unplaced: u64,
     /// Delivered rows for which the predicate of a replace-where is not true.
     pub outside: u64,
     pub outside_examples: Vec<String>,

@@ -3,7 +3,9 @@
 use serde_json::Value as Json;
 
 use super::{Evidence, Finding, Gate, Severity, Thresholds};
+use crate::plan::clauses::KeyPair;
 use crate::plan::kinds::Class;
+use crate::plan::merge::Merge;
 use crate::plan::{GateStatus, Plan, Spec};
 use crate::table::number::grouped;
 
@@ -40,7 +42,12 @@ impl Gate for KeysElsewhere {
         if rows == 0 {
             return Some(Finding::pass(0, threshold, "no key lives in a partition outside the slice"));
         }
-        let moves = matches!(&plan.spec, Spec::Merge(merge) if !merge.rows.key.iter().any(|k| plan.partition_columns.contains(k)));
+        // A partition column that is compared with another one of the source hides nothing.
+        let hides = |merge: &Merge, k: &String| {
+            let renamed = |p: &KeyPair| p.target == *k && !p.source.eq_ignore_ascii_case(k);
+            plan.partition_columns.contains(k) && !merge.on.keys.iter().any(renamed)
+        };
+        let moves = matches!(&plan.spec, Spec::Merge(merge) if !merge.rows.key.iter().any(|k| hides(merge, k)));
         let (status, effect) = match &plan.spec {
             Spec::Merge(_) if moves => (GateStatus::Warn, "this MERGE moves them into the slice"),
             Spec::Merge(_) => (GateStatus::Fail, "a partition column in the key makes this MERGE double them"),

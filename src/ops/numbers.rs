@@ -79,7 +79,7 @@ pub(super) fn fill(plan: &mut Plan, summary: &Summary) {
         deleted: total.deleted,
         zombies: total.zombies,
         kept: total.kept,
-        ignored: total.ignored + summary.excluded,
+        ignored: total.ignored + summary.excluded + summary.unplaced,
         moved: total.moved_in,
         touched_only: total.touched_only,
     };

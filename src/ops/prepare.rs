@@ -268,7 +268,10 @@ pub(super) fn spilling(table: &OpenTable) -> Result<Spilling> {
     /// Of the limit, for rows; the rest is for decoding and for what is written.
     const SHARE: (u64, u64) = (9, 16);
     let engine = &table.settings.engine;
-    let limit = usize::try_from(engine.memory()? / SHARE.1 * SHARE.0).unwrap_or(usize::MAX);
+    let limit = match engine.rows_in_memory {
+        Some(bytes) => bytes,
+        None => usize::try_from(engine.memory()? / SHARE.1 * SHARE.0).unwrap_or(usize::MAX),
+    };
     Ok(Spilling { folder: engine.spill_dir(), limit })
 }
 

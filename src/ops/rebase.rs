@@ -41,7 +41,12 @@ impl Footprint {
             Change::Rows(rule) if rule.pairing == Pairing::Never => Some(HashSet::new()),
             Change::Rows(rule) => {
                 let partitioned = !metadata.partition_columns.is_empty();
-                let pinned = partitioned && metadata.partition_columns.iter().all(|c| plan.key.contains(c));
+                // Only a column that is compared with its namesake keeps a row in its partition.
+                let own = |c: &String| match &rule.pairing {
+                    Pairing::Join(on) => on.keys.iter().any(|p| p.target == *c && p.source.eq_ignore_ascii_case(c)),
+                    Pairing::Multiset | Pairing::Never => plan.key.contains(c),
+                };
+                let pinned = partitioned && metadata.partition_columns.iter().all(own);
                 let whole = match rule.reach {
                     Reach::Slice | Reach::Where(_) => false,
                     Reach::Key => !pinned || rule.clauses.by_source.iter().any(|clause| !clause.within_slice),

@@ -66,7 +66,12 @@ impl PlanPartition {
     /// Whether it stands in the plan only because it was asked for: no row of
     /// it is read or written.
     pub fn is_only_listed(&self) -> bool {
-        self.role == Role::Left && self.written.rows == 0 && self.deleted == 0 && self.moved_out == 0
+        self.role == Role::Left && self.kept == 0 && self.written.rows == 0 && self.deleted == 0 && self.moved_out == 0
+    }
+
+    /// Whether it stands in the plan only for rows that were matched and stay.
+    fn is_only_kept(&self) -> bool {
+        self.kept > 0 && self.source == 0 && self.written.rows == 0 && self.deleted == 0 && self.moved_out == 0
     }
 
     /// Asked for, present, not delivered: `rows` live rows in `files` files of
@@ -147,7 +152,8 @@ pub fn strays(partitions: &[PlanPartition], rule: StrayRule) -> Vec<bool> {
 
 /// Partitions of the table that the plan neither reads nor writes.
 pub fn untouched(plan: &Plan) -> u64 {
-    let touched = plan.partitions.iter().filter(|p| p.files_before > 0 && !p.is_only_listed()).count();
+    let stays = |p: &PlanPartition| p.is_only_listed() || p.is_only_kept();
+    let touched = plan.partitions.iter().filter(|p| p.files_before > 0 && !stays(p)).count();
     plan.layout.before.partitions.saturating_sub(touched as u64)
 }
 

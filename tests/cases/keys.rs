@@ -1,13 +1,14 @@
 //! When two rows are the same row: B11, B12, B14.
 
 use partwise::error::ErrorKind;
-use partwise::ops::Strategy;
+use partwise::ops::{self, Strategy};
 use partwise::plan::{GateStatus, Verdict};
+use partwise::progress::Progress;
 use partwise::table::Value;
 
-use crate::support::road::{MERGE, MERGE_NULL_SAFE, effects, gate, refused};
+use crate::support::road::{MERGE, MERGE_NULL_SAFE, effects, gate, refused, request};
 use crate::support::writer::columns;
-use crate::support::{Bench, Kind, Row, Shape, i, replay, rows_of, s};
+use crate::support::{Bench, Kind, Row, Shape, block_on, i, replay, rows_of, s};
 
 fn keyed(kind: Kind) -> Shape {
     Shape::new(&[("id", kind), ("v", Kind::String)], &[])
@@ -58,6 +59,22 @@ fn b12_the_other_way_round() {
     let texts = bench.source("t", &keyed(Kind::String).columns, &[vec![s("x"), s("A")]]);
     let plan = bench.plan(&table.path, &texts, &["id"], MERGE);
     assert!(plan.refusals.iter().any(|r| r.kind == ErrorKind::KeyTypeMismatch), "{:?}", plan.refusals);
+}
+
+#[test]
+fn b12_with_an_explicit_cast() {
+    let bench = Bench::default();
+    let rows: Vec<Row> = vec![vec![s("006"), s("a")], vec![s("6"), s("b")], vec![s("007"), s("c")]];
+    let table = bench.table(keyed(Kind::String), &rows);
+    let source = bench.source("n", &keyed(Kind::Long).columns, &[vec![i(6), s("A")], vec![i(7), s("C")]]);
+    let mut request = request(&source, &["id"]);
+    request.view.columns = vec![("id".into(), "CAST(s.id AS STRING)".into())];
+    let open = bench.open(&table.path).unwrap();
+    let plan = block_on(ops::prepare(&bench.context, &open, &request, MERGE, &Progress::default())).unwrap().plan;
+    assert_eq!((plan.rows.updated, plan.rows.inserted, plan.rows.table_after), (Some(1), 1, Some(4)));
+    bench.apply(&plan).unwrap();
+    let want: [Row; 4] = [vec![s("006"), s("a")], vec![s("007"), s("c")], vec![s("6"), s("A")], vec![s("7"), s("C")]];
+    assert_eq!(rows_of(&table.path), want);
 }
 
 #[test]

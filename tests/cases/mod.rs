@@ -3,11 +3,15 @@
 
 mod append;
 mod browse;
+mod clauses;
 mod journal;
 mod keys;
 mod log;
+mod many;
+mod replace_where;
 mod restore;
 mod road;
 mod scope;
 mod slice;
 mod values;
+mod zones;

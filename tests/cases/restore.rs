@@ -5,6 +5,7 @@ use std::path::Path;
 
 use partwise::error::ErrorKind;
 use partwise::ops::Strategy;
+use partwise::plan::Plan;
 use partwise::progress::Progress;
 use partwise::table::history::Restorable;
 use serde_json::json;
@@ -174,4 +175,26 @@ fn an_undo_that_lost_its_files_says_so() {
     let error = refused(bench.plan_undo(&table.path, None));
     assert_eq!(error.kind, ErrorKind::MissingFiles);
     assert!(error.full_message().contains(path.as_str()), "{}", error.full_message());
+}
+
+/// A restore and its undo travel through a file like every other plan.
+#[test]
+fn a_restore_is_carried_out_from_its_json() {
+    let bench = Bench::default();
+    let columns = [("d", Kind::String), ("v", Kind::Long)];
+    let shape = Shape::new(&columns, &["d"]);
+    let mut table = bench.table(shape, &[vec![s("a"), i(1)]]);
+    let before = rows_of(&table.path);
+    table.append(&[vec![s("b"), i(2)]]);
+    let through_json = |plan: &Plan| -> Plan {
+        let read = serde_json::from_str(&serde_json::to_string(plan).unwrap()).unwrap();
+        assert_eq!(&read, plan);
+        read
+    };
+    let restore = bench.plan_restore(&table.path, 0).unwrap();
+    bench.apply(&through_json(&restore)).unwrap();
+    assert_eq!(rows_of(&table.path), before);
+    let undo = bench.plan_undo(&table.path, None).unwrap();
+    bench.apply(&through_json(&undo)).unwrap();
+    assert_eq!(rows_of(&table.path).len(), 2);
 }

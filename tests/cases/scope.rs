@@ -49,6 +49,24 @@ fn b02_an_overwrite_of_one_day_keeps_the_others_byte_for_byte() {
     assert_eq!(state.rows(&table.path).len(), 6);
 }
 
+/// Static is said and never guessed, and what it empties stops it.
+#[test]
+fn b02_a_static_overwrite_of_one_day_empties_the_others() {
+    let bench = Bench::default();
+    let shape = Shape::new(&[("d", Kind::Date), ("v", Kind::Integer)], &["d"]);
+    let rows: Vec<Row> = (0..6).map(|n| vec![Value::Date(19_870 + n / 2), i(n.into())]).collect();
+    let table = bench.table(shape.clone(), &rows);
+    let source =
+        bench.source("s", &shape.columns, &[vec![Value::Date(19_871), i(70)], vec![Value::Date(19_871), i(71)]]);
+    let plan = bench.plan(&table.path, &source, &[], Strategy::OverwriteAll);
+    assert_eq!(json!(plan.spec)["mode"], "static");
+    assert_eq!((plan.rows.table_before, plan.rows.table_after, plan.rows.deleted), (Some(6), Some(2), 6));
+    assert_eq!((plan.layout.before.partitions, plan.layout.after.partitions), (3, 1));
+    assert_eq!((gate(&plan, "missing-slice").status, plan.verdict), (GateStatus::Fail, Verdict::Blocked));
+    assert_eq!(refused(bench.apply_with(&plan, &ApplyOptions::default())).exit_code(), 3);
+    assert_eq!(rows_of(&table.path), rows);
+}
+
 #[test]
 fn b03_an_empty_source_never_deletes() {
     let bench = Bench::default();

@@ -73,6 +73,18 @@ pub struct Seed {
     flags: [u8; 5],
     target: Vec<RowSeed>,
     source: Vec<(u8, RowSeed)>,
+    /// What a statement is made of.
+    choices: Vec<u8>,
+}
+
+/// Columns that a kind of statement wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Payload {
+    Any,
+    /// A long that can be added to, a decimal, a text, and one more of any type.
+    Clauses,
+    /// A long, the begin and the end of a version, a flag.
+    Versions,
 }
 
 pub fn seed() -> impl Strategy<Value = Seed> {
@@ -85,8 +97,9 @@ pub fn seed() -> impl Strategy<Value = Seed> {
         any::<[u8; 5]>(),
         vec(row(), 0..=40),
         vec((any::<u8>(), row()), 0..=40),
+        vec(any::<u8>(), 0..=64),
     )
-        .prop_map(|(keys, partitions, payload, key_form, flags, target, source)| Seed {
+        .prop_map(|(keys, partitions, payload, key_form, flags, target, source, choices)| Seed {
             keys,
             partitions,
             payload,
@@ -94,6 +107,7 @@ pub fn seed() -> impl Strategy<Value = Seed> {
             flags,
             target,
             source,
+            choices,
         })
 }
 
@@ -106,6 +120,7 @@ pub struct Case {
     /// All statistics are there.
     pub counted: bool,
     pub source: Vec<Row>,
+    pub choices: Vec<u8>,
 }
 
 impl fmt::Debug for Case {
@@ -121,12 +136,12 @@ impl fmt::Debug for Case {
         for row in &self.source {
             writeln!(f, "  S {row:?}")?;
         }
-        Ok(())
+        writeln!(f, "choices {:?}", self.choices)
     }
 }
 
 impl Case {
-    pub fn new(seed: Seed) -> Self {
+    pub fn new(seed: Seed, wanted: Payload) -> Self {
         let pick = |kinds: &[Kind], at: u8| kinds[usize::from(at) % kinds.len()];
         let mut columns = Vec::new();
         let mut part = |prefix: &str, kinds: &[Kind], seeds: &[u8]| -> Vec<String> {
@@ -139,7 +154,16 @@ impl Case {
         };
         let mut key = part("k", &KEYS, &seed.keys);
         let partition_by = part("p", &PARTITIONS, &seed.partitions);
-        part("v", &PAYLOAD, &seed.payload);
+        match wanted {
+            Payload::Any => drop(part("v", &PAYLOAD, &seed.payload)),
+            Payload::Clauses => {
+                let last = pick(&PAYLOAD, seed.payload[0]);
+                part("v", &[Kind::Long, Kind::Decimal(12, 2), Kind::String, last], &[0, 1, 2, 3]);
+            }
+            Payload::Versions => {
+                part("v", &[Kind::Long, Kind::Long, Kind::Long, Kind::Boolean], &[0, 1, 2, 3]);
+            }
+        }
         match seed.key_form {
             1 => key.extend(partition_by.iter().cloned()),
             2 => key.clear(),
@@ -156,12 +180,12 @@ impl Case {
             required: Vec::new(),
         };
         // Mostly there are no NULL keys: they fail gates and hide other faults.
-        let maker = Maker { shape: &shape, null_keys: nulls % 4 == 3 };
+        let maker = Maker { shape: &shape, null_keys: nulls % 4 == 3, wanted };
         let target: Vec<Row> = seed.target.iter().map(|row| maker.row(row)).collect();
         let source = maker.source(&seed.source, &target, unique % 5 != 4);
         let files = split(&shape, &target, &seed.target, stats);
         let counted = files.iter().all(|(_, options)| !options.without_stats);
-        Self { shape, key, files, counted, source }
+        Self { shape, key, files, counted, source, choices: seed.choices }
     }
 
     /// Live rows of the table.
@@ -180,13 +204,6 @@ impl Case {
             let adds = files.iter().map(|(rows, options)| table.add(rows, options)).collect();
             table.commit("WRITE", serde_json::json!({"mode": "Append"}), adds);
         }
-    }
-
-    /// The source file's columns and rows: in another order than the table's.
-    pub fn delivered(&self) -> (Vec<Column>, Vec<Row>) {
-        let columns = self.shape.columns.iter().rev().cloned().collect();
-        let rows = self.source.iter().map(|row| row.iter().rev().cloned().collect()).collect();
-        (columns, rows)
     }
 }
 
@@ -213,6 +230,7 @@ fn split(shape: &Shape, target: &[Row], seeds: &[RowSeed], stats: u8) -> Vec<(Ve
 struct Maker<'a> {
     shape: &'a Shape,
     null_keys: bool,
+    wanted: Payload,
 }
 
 impl Maker<'_> {
@@ -224,10 +242,19 @@ impl Maker<'_> {
                 b'k' if place == 1 => self.key(column.kind, key % 3 + 1),
                 b'k' => self.key(column.kind, *key),
                 b'p' => partition_value(column.kind, partitions[place]),
-                _ => value(column.kind, payload[place]),
+                _ => self.payload(column.kind, place, payload[place]),
             }
         };
         self.shape.columns.iter().map(cell).collect()
+    }
+
+    fn payload(&self, kind: Kind, place: usize, number: u8) -> Value {
+        match (self.wanted, value(kind, number)) {
+            // Half of all versions are open.
+            (Payload::Versions, _) if place == 2 && number.is_multiple_of(2) => Value::Null,
+            (Payload::Clauses | Payload::Versions, Value::Int(n)) => Value::Int(n % 1000),
+            (_, value) => value,
+        }
     }
 
     fn key(&self, kind: Kind, number: u8) -> Value {
@@ -268,7 +295,7 @@ impl Maker<'_> {
 }
 
 /// Few values, so that partitions meet; NULL and the empty string among them.
-fn partition_value(kind: Kind, number: u8) -> Value {
+pub fn partition_value(kind: Kind, number: u8) -> Value {
     let n = number % 5;
     match kind {
         _ if n == 4 => Value::Null,
@@ -280,7 +307,7 @@ fn partition_value(kind: Kind, number: u8) -> Value {
 }
 
 /// A value of a type; every 16th is NULL, the first ones are the awkward ones.
-fn value(kind: Kind, number: u8) -> Value {
+pub fn value(kind: Kind, number: u8) -> Value {
     let n = i64::from(number);
     if number % 16 == 15 {
         return Value::Null;

@@ -109,11 +109,13 @@ async fn summarise(sides: &Sides, rule: usize, mut tally: Tally<'_>) -> Result<(
     sides.live.iter().for_each(|file| live_of.entry(&file.partition).or_default().push(file));
     let chosen = matches!(compiled.rule.reach, Reach::Where(_));
     let mut partitions = Vec::new();
+    let mut unplaced = 0;
     for (number, PartitionTally { mut effects, written, sums }) in tally.partitions.drain(..).enumerate() {
         let Some(values) = tuples.get(number).cloned() else { continue };
         let in_slice = number < slice;
         if sides.placeless {
             effects.source = 0;
+            unplaced += std::mem::take(&mut effects.ignored);
         }
         if !in_slice && !concerned(&effects) && !whole {
             continue;
@@ -154,7 +156,13 @@ async fn summarise(sides: &Sides, rule: usize, mut tally: Tally<'_>) -> Result<(
     let known: HashSet<&PartitionTuple> = partitions.iter().filter(|p| p.in_slice).map(|p| &p.values).collect();
     let elsewhere_rows: Option<u64> =
         sides.live.iter().filter(|f| !known.contains(&f.partition)).map(DataFile::live_rows).sum();
-    let gone = partitions.iter().filter(|p| p.files_before > 0 && p.effects.after() == 0).count() as u64;
+    // A file without a live row may stay where no row of its partition does.
+    let mut removed: HashMap<&PartitionTuple, u64> = HashMap::new();
+    rewritten.iter().for_each(|file| *removed.entry(&sides.files[*file].partition).or_default() += 1);
+    let emptied = |p: &&PartitionSummary| {
+        p.files_before > 0 && p.effects.after() == 0 && removed.get(&p.values) == Some(&p.files_before)
+    };
+    let gone = partitions.iter().filter(emptied).count() as u64;
     let new = partitions.iter().filter(|p| p.files_before == 0 && p.effects.after() > 0).count() as u64;
     let mut nulls = std::mem::take(&mut tally.nulls);
     if compiled.rule.writes_whole_rows() {
@@ -165,6 +173,7 @@ async fn summarise(sides: &Sides, rule: usize, mut tally: Tally<'_>) -> Result<(
     let summary = Summary {
         source_rows: source.rows(),
         excluded: source.excluded,
+        unplaced,
         outside: source.outside,
         outside_examples: row_texts(sides, &source.outside_examples, &sides.fetch.all_columns()).await?,
         slice_before: in_slice_rows,
@@ -198,7 +207,7 @@ fn grain(sides: &Sides, tuples: &[PartitionTuple]) -> Vec<GrainFacts> {
 
 /// Whether a partition outside the slice is in the plan at all.
 fn concerned(e: &Effects) -> bool {
-    e.inserted + e.updated + e.unchanged + e.deleted + e.moved_in + e.moved_out + e.source > 0
+    e.inserted + e.updated + e.unchanged + e.deleted + e.moved_in + e.moved_out + e.source + e.kept > 0
 }
 
 async fn key_facts(sides: &Sides, rule: usize, tally: &Tally<'_>, evidence: &mut Evidence) -> Result<KeyFacts> {

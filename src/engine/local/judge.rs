@@ -145,26 +145,26 @@ impl Judge<'_> {
         if sources.len() < 2 || self.roles.key.is_empty() {
             return Ok(());
         }
-        let mut best: Option<(Value, usize)> = None;
-        let mut ties: Vec<usize> = Vec::new();
+        let said = |s: usize| (self.bucket.source.row[s], self.bucket.source.has(s, DELETION));
+        let mut newest: Option<Value> = None;
+        let mut kept: Vec<usize> = Vec::new();
         for s in sources.iter() {
             let value = self.source_cells(*s)?.into_iter().nth(latest).unwrap_or(Value::Null);
-            match &best {
-                Some((newest, _)) if value < *newest => {}
-                Some((newest, first)) if value == *newest => {
-                    // Delivered twice: one of them is enough. Two different rows
-                    // of one time stay two, and the key's gates say so.
-                    if self.bucket.source.row[*s] != self.bucket.source.row[*first] {
-                        ties.push(*s);
+            match &newest {
+                Some(newest) if value < *newest => {}
+                // Delivered twice: one of them is enough. Two rows of one time
+                // that say different things stay two, and the key's gates say so.
+                Some(newest) if value == *newest => {
+                    if kept.iter().all(|k| said(*k) != said(*s)) {
+                        kept.push(*s);
                     }
                 }
                 _ => {
-                    best = Some((value, *s));
-                    ties.clear();
+                    newest = Some(value);
+                    kept = vec![*s];
                 }
             }
         }
-        let kept: Vec<usize> = best.map(|(_, s)| s).into_iter().chain(ties).collect();
         for s in sources.iter().filter(|s| !kept.contains(s)) {
             visitor.ignore(&self.bucket, *s)?;
         }
@@ -265,16 +265,17 @@ impl Judge<'_> {
         };
         let cells_of = |at: usize| s_cells.get(at).map_or(&[][..], Vec::as_slice);
         let mut used = vec![Used::No; sources.len()];
-        let many = self.rule.rule.clauses.allows_many();
+        let clauses = &self.rule.rule.clauses;
         for t in targets {
             let t = *t;
             let t_cells = if self.roles.cells.target.is_empty() { Vec::new() } else { self.target_cells(t)? };
             let mut first = None;
-            let mut matches = 0u64;
+            let (mut matches, mut deletions) = (0u64, 0u64);
             if comparable {
                 for (at, used) in used.iter_mut().enumerate() {
                     if self.roles.cells.holds(self.rule.on.as_ref(), cells_of(at), &t_cells)? {
                         matches += 1;
+                        deletions += u64::from(self.bucket.source.has(sources[at], DELETION));
                         first.get_or_insert(at);
                         *used = (*used).max(Used::Matched);
                     }
@@ -285,11 +286,13 @@ impl Judge<'_> {
                 self.by_source(t, &t_cells, in_slice, sources.is_empty(), visitor)?;
                 continue;
             };
-            if matches > 1 && !many {
+            // A row that says that it is gone, beside one that says nothing is to be done.
+            let mixed = clauses.matched.is_empty() && deletions > 0 && deletions < matches;
+            if matches > 1 && (mixed || !clauses.allows_many()) {
                 facts.ambiguous += 1;
                 facts.ambiguous_example = Some(self.bucket.source.place[sources[at]]);
             }
-            let fired = self.matched(t, sources[at], cells_of(at), &t_cells, visitor)?;
+            let fired = self.matched(t, (sources[at], used[at]), cells_of(at), &t_cells, visitor)?;
             used[at] = used[at].max(fired);
             if fired == Used::Fired && matches > 1 {
                 // An unconditional DELETE takes every match.
@@ -310,7 +313,7 @@ impl Judge<'_> {
     fn matched(
         &self,
         t: usize,
-        s: usize,
+        (s, used): (usize, Used),
         s_cells: &[Value],
         t_cells: &[Value],
         visitor: &mut impl Visitor,
@@ -329,7 +332,10 @@ impl Judge<'_> {
                 Matched::Patch(set) => visitor.patch(&self.bucket, t, self.patched(set, s_cells, t_cells)?)?,
                 Matched::Close(set, insert) => {
                     visitor.patch(&self.bucket, t, self.patched(set, s_cells, t_cells)?)?;
-                    self.insert(s, self.rule.closing_insert(number), insert, s_cells, visitor)?;
+                    // It may close several rows, and is one version all the same.
+                    if used != Used::Inserted {
+                        self.insert(s, self.rule.closing_insert(number), insert, s_cells, visitor)?;
+                    }
                     return Ok(Used::Inserted);
                 }
             }

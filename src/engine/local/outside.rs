@@ -76,11 +76,8 @@ pub struct Question<'a> {
 impl Question<'_> {
     /// Places in the partition tuple that the key holds.
     fn bound(&self) -> Vec<usize> {
-        if self.placeless {
-            return Vec::new();
-        }
         let partition = &self.roles.partition;
-        (0..partition.len()).filter(|at| self.roles.key.contains(&partition[*at])).collect()
+        (0..partition.len()).filter(|at| self.roles.bound.contains(&partition[*at])).collect()
     }
 
     fn searches(&self, rule: usize) -> Vec<Search> {
@@ -289,7 +286,7 @@ impl Elsewhere {
             let file = &live[place.file()];
             let batches = fetch.target(file, &roles.key, Some(&[place.position()])).await?;
             for (_, values) in collect_rows(batches).await? {
-                let shown = roles.key.iter().zip(values).filter(|(c, _)| !narrow || !roles.partition.contains(c));
+                let shown = roles.key.iter().zip(values).filter(|(c, _)| !narrow || !roles.bound.contains(c));
                 let parts: Vec<String> =
                     shown.map(|(c, v)| format!("{}={v}", fetch.layout.schema.fields[*c].name)).collect();
                 texts.push(format!(

@@ -179,7 +179,8 @@ impl LocalClassified {
             Effect::Kept => e.kept,
             Effect::Ignored => e.ignored,
         };
-        self.summary.partitions.iter().map(|p| pick(&p.effects)).sum()
+        let unplaced = if effect == Effect::Ignored { self.summary.unplaced } else { 0 };
+        unplaced + self.summary.partitions.iter().map(|p| pick(&p.effects)).sum::<u64>()
     }
 }
 

@@ -20,6 +20,9 @@ pub struct Roles {
     /// The key without the partition columns, where a rule searches for it.
     pub narrow: Option<Vec<usize>>,
     pub partition: Vec<usize>,
+    /// Of the partition columns, those in the key whose value is the partition's
+    /// of the delivered row: such a row can only match in its own partition.
+    pub bound: Vec<usize>,
     pub ignore: Vec<usize>,
     pub measures: Vec<usize>,
     /// Empty lists, one a measure, of the right kind.
@@ -72,11 +75,16 @@ pub fn resolve(job: &RowJob, layout: &TableLayout) -> Result<(Roles, Vec<Compile
     let partition = layout.partition_indexes().to_vec();
     // Rows that a partition column in a join's key hides are doubled.
     let placeless = partition.iter().any(|c| job.matching.columns[*c].is_none());
-    let bound = !placeless && key.iter().any(|c| partition.contains(c));
-    let hidden = bound && job.rules.iter().any(|rule| rule.by_key());
-    let narrow: Option<Vec<usize>> = hidden
-        .then(|| key.iter().copied().filter(|c| !partition.contains(c)).collect())
-        .filter(|n: &Vec<_>| !n.is_empty());
+    let mut bound = Vec::new();
+    for (pair, column) in job.key.iter().zip(&key) {
+        let from = find(&delivered, &pair.source, "the source")?;
+        if !placeless && partition.contains(column) && job.matching.columns[*column] == Some(from) {
+            bound.push(*column);
+        }
+    }
+    let hidden = !bound.is_empty() && job.rules.iter().any(|rule| rule.by_key());
+    let narrow: Option<Vec<usize>> =
+        hidden.then(|| key.iter().copied().filter(|c| !bound.contains(c)).collect()).filter(|n: &Vec<_>| !n.is_empty());
     let mixed = compiled.iter().find(|rule| rule.nulls == Nulls::NeverInSome).map(|rule| &rule.rule.pairing);
     let strict: Vec<String> = match mixed {
         Some(Pairing::Join(on)) => on.keys.iter().filter(|p| !p.null_safe).map(|p| p.target.clone()).collect(),
@@ -100,6 +108,7 @@ pub fn resolve(job: &RowJob, layout: &TableLayout) -> Result<(Roles, Vec<Compile
         measure_kinds: measures.iter().map(kind).collect::<Result<_>>()?,
         key,
         partition,
+        bound,
         measures,
         cells,
         latest,

@@ -140,6 +140,9 @@ pub fn narrow(roles: &Roles, from: Batch<'_>, facts: &mut SideFacts) -> Result<R
     let mut rows = Rows { row: vec![0; count], flags: vec![0; count], ..Rows::default() };
     let keyed = !roles.key.is_empty();
     let narrow = roles.narrow.as_deref().unwrap_or_default();
+    // A column may stand in several equalities of the key.
+    let in_key = |column: usize| roles.key.iter().filter(|c| **c == column).count();
+    let times = |column: usize| if from.keys.is_none() { in_key(column) } else { 0 };
     let mut partition_hash = vec![0u128; count];
     if keyed {
         rows.key = vec![0; count];
@@ -165,7 +168,7 @@ pub fn narrow(roles: &Roles, from: Batch<'_>, facts: &mut SideFacts) -> Result<R
         if !roles.ignore.is_empty() && !roles.ignore.contains(column) {
             add(&mut rows.significant, &cells);
         }
-        if from.keys.is_none() && roles.key.contains(column) {
+        for _ in 0..times(*column) {
             add(&mut rows.key, &cells);
             if narrow.contains(column) {
                 add(&mut rows.narrow, &cells);
@@ -188,8 +191,11 @@ pub fn narrow(roles: &Roles, from: Batch<'_>, facts: &mut SideFacts) -> Result<R
         if !roles.ignore.is_empty() && !roles.ignore.contains(column) {
             add_all(&mut rows.significant);
         }
-        if from.keys.is_none() && roles.key.contains(column) {
+        for _ in 0..times(*column) {
             add_all(&mut rows.key);
+            if narrow.contains(column) {
+                add_all(&mut rows.narrow);
+            }
             if value.is_null() {
                 let flag = roles.null_flags(*column);
                 rows.flags.iter_mut().for_each(|flags| *flags |= flag);
