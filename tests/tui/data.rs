@@ -248,7 +248,13 @@ pub fn compared() -> Compared {
     let delivery =
         Delivery { kind: DeliveryKind::FullSlice, key_coverage: 0.6667, changed_share: 0.5, ..Delivery::default() };
     let (_, because) = partwise::plan::advice::recommend(&delivery, &overwrite, &merge);
-    Compared { plans: vec![merge, with_delete, overwrite], recommended: Some(2), because, delivery }
+    Compared {
+        plans: vec![merge, with_delete, overwrite],
+        recommended: Some(2),
+        because,
+        delivery: Some(delivery),
+        technical: None,
+    }
 }
 
 /// Takes an operation back that had left two of three rows.
