@@ -134,10 +134,16 @@ pub const ALL: &[Action] = &[
         .when(|f| (f.strategies < 6).then_some(FEWER)),
     Action::new(Id::Left, "The strategy on the left", Scope::Compare, &[ch('h'), code(KeyCode::Left)]),
     Action::new(Id::Right, "The strategy on the right", Scope::Compare, &[ch('l'), code(KeyCode::Right)]),
-    Action::new(Id::NextEffect, "Rows of the next effect", Scope::Compare, &[ch(']')]).hint(12, "effect"),
+    Action::new(Id::NextEffect, "Rows of the next effect", Scope::Compare, &[ch(']')])
+        .hint(12, "effect")
+        .when(|f| (!f.has_plan).then_some("there is no plan yet")),
     Action::new(Id::PreviousEffect, "Rows of the effect before", Scope::Compare, &[ch('[')]),
-    Action::new(Id::Zombies, "Show the zombies", Scope::Compare, &[ch('z')]).hint(13, "zombies"),
-    Action::new(Id::NextPane, "Rows, gates, partitions", Scope::Compare, &[code(KeyCode::Tab)]).hint(14, "gates"),
+    Action::new(Id::Zombies, "Show the zombies", Scope::Compare, &[ch('z')])
+        .hint(13, "zombies")
+        .when(|f| (!f.has_plan).then_some("there is no plan yet")),
+    Action::new(Id::NextPane, "Rows, gates, partitions", Scope::Compare, &[code(KeyCode::Tab)])
+        .hint(14, "gates")
+        .when(|f| (!f.has_plan).then_some("there is no plan yet")),
     Action::new(Id::PreviousPane, "Partitions, gates, rows", Scope::Compare, &[code(KeyCode::BackTab)]),
     Action::new(Id::Gates, "Show the gates", Scope::Compare, &[]),
     Action::new(Id::Ignore, "Ignore the proposed technical columns, and compare again", Scope::Compare, &[ch('i')])

@@ -125,7 +125,12 @@ impl CompareScreen {
     /// The lines of numbers that fit, and how many do not.
     fn numbers(&self, size: (u16, u16)) -> (Vec<effects::Line>, usize) {
         // Title, status and footer; the heading and the strategies; the rows below.
-        let below = if size.1 < LOW { 3 } else { 5 };
+        let below = match self.pane {
+            _ if size.1 < LOW => 3,
+            Pane::Rows => 5,
+            // Gates have texts, and partitions are what one looks for there.
+            Pane::Gates | Pane::Partitions => 9,
+        };
         let used = 3 + 2 + below + self.reasons(size).len();
         effects::fitting(effects::lines(self.plans(), self.strategy), usize::from(size.1).saturating_sub(used))
     }

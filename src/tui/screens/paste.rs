@@ -139,10 +139,10 @@ fn fields(buf: &mut Buffer, area: Rect, screen: &PasteScreen, outline: &Outline,
     field(buf, place, &screen.source, on_source, core);
     let mut y = 2;
     if outline.leaves_mode {
-        let mut pieces = vec![label(screen.focus == Focus::Mode, "clears")];
-        for (mode, words) in [
-            (OverwriteMode::Dynamic, "dynamic: partitions that get rows"),
-            (OverwriteMode::Static, "static: THE WHOLE TABLE"),
+        let on_mode = screen.focus == Focus::Mode;
+        for (mode, name, words) in [
+            (OverwriteMode::Dynamic, "clears", "dynamic: the partitions that get rows"),
+            (OverwriteMode::Static, "", "static: THE WHOLE TABLE, also partitions that get none"),
         ] {
             let chosen = screen.mode == Some(mode);
             let role = match (chosen, mode) {
@@ -150,13 +150,13 @@ fn fields(buf: &mut Buffer, area: Rect, screen: &PasteScreen, outline: &Outline,
                 (true, OverwriteMode::Dynamic) => Role::Accent,
                 (false, _) => Role::Dim,
             };
-            pieces.push(piece(format!("{} {words}   ", if chosen { "(•)" } else { "( )" }), role));
+            let choice = piece(format!("{} {words}", if chosen { "(•)" } else { "( )" }), role);
+            paint::line(buf, area, y, &[label(on_mode && !name.is_empty(), name), choice], theme);
+            y += 1;
         }
-        paint::line(buf, area, y, &pieces, theme);
-        y += 1;
     }
     if screen.focus == Focus::Mode {
-        let about = "the statement leaves it to the session; Spark's own setting is static. ← → choose";
+        let about = "the statement does not say; Spark's own setting is static. ↑ ↓ choose";
         paint::line(buf, area, y, &[piece(format!("   {about}"), Role::Dim)], theme);
         return;
     }

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::{compare, table};
+use super::{compare, paste, table};
 use crate::action::Id;
 use crate::error::ErrorKind;
 use crate::ops::SavedConfig;
@@ -71,7 +71,14 @@ pub(super) fn answer(app: &mut App, id: JobId, answer: Answer) {
             _ => {}
         },
         Screen::Keys(keys) => in_keys(keys, core, answer),
-        Screen::Compare(screen) => in_compare(screen, core, id, answer),
+        Screen::Compare(screen) => {
+            let planned = screen.load.waits_for(id);
+            let failure = if let Answer::Failed(failure) = &answer { Some(failure.clone()) } else { None };
+            in_compare(screen, core, id, answer);
+            if let Some(failure) = failure.filter(|_| planned) {
+                paste::refused(app, &failure);
+            }
+        }
         Screen::Apply(screen) => in_apply(screen, core, answer),
     }
 }

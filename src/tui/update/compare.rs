@@ -102,5 +102,10 @@ fn show(compare: &mut CompareScreen, effect: Effect) {
 
 fn step_effect(compare: &mut CompareScreen, by: usize) {
     let at = Effect::ALL.iter().position(|e| *e == compare.effect).unwrap_or(0);
-    show(compare, Effect::ALL[(at + by) % Effect::ALL.len()]);
+    let steps = (1..=Effect::ALL.len()).map(|n| Effect::ALL[(at + n * by) % Effect::ALL.len()]);
+    // Effects without rows are passed over; the table above says that they have none.
+    let next = steps.clone().find(|effect| compare.rows_of(*effect) > 0).or_else(|| steps.clone().next());
+    if let Some(effect) = next {
+        show(compare, effect);
+    }
 }

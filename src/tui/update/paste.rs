@@ -35,10 +35,10 @@ pub(super) fn key(app: &mut App, key: Key) -> bool {
         (_, KeyCode::Enter) => enter(app),
         (Focus::Source, KeyCode::Tab) if complete(screen) => {}
         (Focus::Source, KeyCode::Tab) if leaves_mode(screen) => screen.focus = Focus::Mode,
-        (Focus::Mode, KeyCode::BackTab | KeyCode::Up) => screen.focus = Focus::Source,
+        (Focus::Mode, KeyCode::BackTab) => screen.focus = Focus::Source,
         (_, KeyCode::Tab | KeyCode::BackTab) => back_to_text(screen),
-        (Focus::Mode, KeyCode::Left) => screen.mode = Some(OverwriteMode::Dynamic),
-        (Focus::Mode, KeyCode::Right) => screen.mode = Some(OverwriteMode::Static),
+        (Focus::Mode, KeyCode::Up | KeyCode::Left) => screen.mode = Some(OverwriteMode::Dynamic),
+        (Focus::Mode, KeyCode::Down | KeyCode::Right) => screen.mode = Some(OverwriteMode::Static),
         (Focus::Mode, _) => return false,
         (Focus::Source, KeyCode::Down) => match screen.candidates().len() {
             0 => {}
@@ -111,6 +111,23 @@ fn back_to_text(screen: &mut PasteScreen) {
 
 fn leaves_mode(screen: &PasteScreen) -> bool {
     screen.outline.as_ref().is_some_and(|o| o.leaves_mode)
+}
+
+/// A statement that could not be planned goes back to its box, with what was
+/// said; `false` where there is no box below.
+pub(super) fn refused(app: &mut App, failure: &Failure) -> bool {
+    let [.., Screen::Paste(screen), Screen::Compare(compare)] = app.screens.as_mut_slice() else { return false };
+    if compare.asked.pasted.is_none() || failure.kind == ErrorKind::Cancelled {
+        return false;
+    }
+    // A source that cannot be read is no mistake of the text.
+    screen.focus = if failure.kind == ErrorKind::Usage { Focus::Text } else { Focus::Source };
+    if let Some(place) = place_in(&failure.message) {
+        screen.text.go_to(place);
+    }
+    screen.complaint = Some(failure.clone());
+    app.screens.pop();
+    true
 }
 
 /// Understands the text, or says where it does not.
