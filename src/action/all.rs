@@ -147,7 +147,7 @@ pub const ALL: &[Action] = &[
     Action::new(Id::PreviousPane, "Partitions, gates, rows", Scope::Compare, &[code(KeyCode::BackTab)]),
     Action::new(Id::Gates, "Show the gates", Scope::Compare, &[]),
     Action::new(Id::Ignore, "Ignore the proposed technical columns, and compare again", Scope::Compare, &[ch('i')])
-        .hint(15, "ignore them")
+        .hint(11, "ignore them")
         .when(|f| (!f.proposal).then_some("no technical columns are proposed")),
     Action::new(Id::Compare, "Choose another source; change the statement", Scope::Compare, &[ch('c')])
         .hint(40, "source"),

@@ -174,7 +174,9 @@ impl CompareScreen {
             add("·", &delivery_text(delivery), Role::Dim, if rows < TALL { 1 } else { 2 });
         }
         if let Some(proposal) = self.technical() {
-            let text = format!("{} i ignores {} and compares again.", proposal.because, proposal.columns.join(", "));
+            let text = format!("i ignores {} and compares again: {}", proposal.columns.join(", "), proposal.because);
+            let cells = usize::from(columns.saturating_sub(5));
+            let text = if rows < TALL { fit(&text, cells) } else { text };
             add("T", &text, Role::Warn, 2);
         }
         lines
@@ -331,7 +333,7 @@ fn side_by_side(buf: &mut Buffer, area: Rect, screen: &CompareScreen, compared: 
         put(buf, x, area.y + row, cells as u16, &format!("{} ", pad(text, cells - 1, Align::Right)), style);
     };
     if left_out > 0 {
-        let text = format!("  {} on a taller screen", count(left_out as u64, "more line", "more lines"));
+        let text = format!("  +{left_out} if taller");
         put(buf, area.x + 1, area.y, label as u16, &fit(&text, label), theme.style(Role::Dim));
     }
     for column in shown.clone() {
