@@ -4,7 +4,9 @@
 use crossterm::event::KeyCode;
 use insta::assert_snapshot;
 use partwise::error::ErrorKind;
+use partwise::ops::keys::{Candidate, Finding, Group, GroupRow, KeyReport, SideKeys};
 use partwise::ops::{ConfigChange, OverwriteMode, SavedConfig};
+use partwise::table::Value;
 use partwise::tui::app::Screen;
 use partwise::tui::msg::{Answer, Failure, Msg, Request};
 use partwise::tui::overlays::Overlay;
@@ -290,4 +292,78 @@ fn a_text_that_was_left_is_there_again() {
     assert!(driver.screen().contains("MERGE?q"), "{}", driver.screen());
     driver.control('x');
     assert!(driver.screen().contains("paste or type"), "{}", driver.screen());
+}
+
+/// A key that repeats, with a better one to take.
+fn keys_report() -> KeyReport {
+    let candidate = |columns: &[&str], distinct: u64| Candidate {
+        side: "table".into(),
+        columns: columns.iter().map(ToString::to_string).collect(),
+        unique: distinct == 100,
+        rows: 100,
+        distinct,
+        exact: true,
+        null_rows: 0,
+    };
+    let group = Group {
+        key: vec![Value::Int(7)],
+        rows: 2,
+        shown: vec![GroupRow {
+            partition: Some("fiscal_period=2026006".into()),
+            position: 0,
+            values: vec![Value::String("1000\x1b".into())],
+        }],
+    };
+    let message = "1 key occurs more than once in the table (1 rows too many): a MERGE updates every one of them.";
+    KeyReport {
+        table: data::LOCATION.into(),
+        version: 14,
+        source: Some("s.parquet".into()),
+        key: vec!["doc_number".into()],
+        filter: None,
+        table_keys: Some(SideKeys {
+            rows: 100,
+            distinct: 99,
+            exact: true,
+            one_of: 1,
+            duplicate_keys: 1,
+            duplicate_rows: 1,
+            null_rows: 0,
+            nulls: vec![("doc_number".into(), 0)],
+            columns: vec!["company_code".into()],
+            groups: vec![group],
+        }),
+        source_keys: None,
+        matched: Some(3),
+        types: Vec::new(),
+        floats: Vec::new(),
+        near: None,
+        elsewhere: None,
+        candidates: vec![candidate(&["doc_number"], 99), candidate(&["company_code", "doc_number"], 100)],
+        findings: vec![Finding { name: "duplicate-keys", message: message.into() }],
+    }
+}
+
+#[test]
+fn a_proposed_key_is_taken_into_the_form() {
+    let mut driver = form(SMALL);
+    driver.control('k');
+    let Some((_, Request::Keys { source, key, .. })) = driver.waiting.last() else { panic!("{:?}", driver.waiting) };
+    assert_eq!((source.as_deref(), key.as_slice()), (Some("s.parquet"), &["doc_number".to_owned()][..]));
+    driver.answer(|r| matches!(r, Request::Keys { .. }), Answer::Keys(Box::new(keys_report())));
+    let screen = driver.screen();
+    assert!(driver.line_with("▸").contains("· doc_number"), "the first proposal has the cursor\n{screen}");
+    assert!(!screen.contains('\x1b'), "{screen}");
+    assert_snapshot!("keys_80x24", screen);
+    driver.keys("r");
+    driver.answer(|r| matches!(r, Request::Keys { .. }), Answer::Keys(Box::new(keys_report())));
+    driver.keys("G");
+    driver.enter();
+    assert!(driver.screen().contains("no proposal is selected"), "{}", driver.screen());
+    // Back to the proposals, and to the second of them.
+    while !driver.line_with("▸").contains("★ company_code, doc_number") {
+        driver.keys("k");
+    }
+    driver.enter();
+    assert!(driver.line_with("▸ key").contains("company_code, doc_number"), "{}", driver.screen());
 }

@@ -57,15 +57,21 @@ pub(super) fn act(app: &mut App, id: Id) {
             Ok(()) => {
                 let source = form.text(SOURCE);
                 let source = (!source.is_empty()).then(|| source.to_owned());
-                let mut screen = KeysScreen::new(form.info.clone(), source.clone(), form.columns(KEY));
-                let request = Request::Keys { location: form.info.location.clone(), source, key: form.columns(KEY) };
-                app.core.load(&mut screen.load, request);
+                let screen = KeysScreen::new(form.info.clone(), source, form.columns(KEY));
                 app.screens.push(Screen::Keys(Box::new(screen)));
+                ask_keys(app);
             }
             Err(wrong) => complain(form, wrong),
         },
         _ => {}
     }
+}
+
+/// Asks for what the keys screen shows.
+pub(super) fn ask_keys(app: &mut App) {
+    let Some(Screen::Keys(screen)) = app.screens.last_mut() else { return };
+    let (location, source, key) = (screen.info.location.clone(), screen.source.clone(), screen.key.clone());
+    app.core.load(&mut screen.load, Request::Keys { location, source, key });
 }
 
 fn step(form: &mut FormScreen, by: usize) {

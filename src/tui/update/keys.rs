@@ -83,6 +83,7 @@ fn act(app: &mut App, id: Id) {
             Screen::Form(_) => form::act(app, id),
             Screen::Paste(_) => paste::act(app, id),
             Screen::Keys(_) if id == Id::Open => take_key(app),
+            Screen::Keys(_) if id == Id::Refresh => form::ask_keys(app),
             Screen::Keys(_) | Screen::Apply(_) => {}
         },
     }
