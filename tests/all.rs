@@ -18,4 +18,5 @@ mod pty;
 mod restatement;
 mod shared_tables;
 mod support;
+mod table_config;
 mod tui;

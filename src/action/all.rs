@@ -12,6 +12,8 @@ const fn list(id: Id, words: &'static str, keys: &'static [Key]) -> Action {
     Action::new(id, words, Scope::List, keys)
 }
 
+const FEWER: &str = "there are fewer strategies";
+
 pub const ALL: &[Action] = &[
     any(Id::Help, "Show the keys of this place", &[ch('?')]).hint(90, "help"),
     any(Id::Palette, "Find a command by name", &[ch(':'), ctrl('p')]).hint(91, "commands"),
@@ -66,6 +68,9 @@ pub const ALL: &[Action] = &[
     Action::new(Id::Compare, "Compare write strategies for a source", Scope::Table, &[ch('c')])
         .hint(30, "compare")
         .when(|f| (!f.at_latest).then_some("an old version is shown; @ goes to the newest")),
+    Action::new(Id::Statement, "Plan a MERGE or INSERT statement", Scope::Table, &[ch('m')])
+        .hint(31, "statement")
+        .when(|f| (!f.at_latest).then_some("an old version is shown; @ goes to the newest")),
     Action::new(Id::ViewLatest, "Show the newest version", Scope::Table, &[ch('@')]),
     Action::new(Id::UndoLast, "Undo the last operation of partwise", Scope::Table, &[ch('U')]).changes_table(),
     Action::new(Id::Open, "Show the rows of the partition", Scope::Partitions, &[code(KeyCode::Enter)])
@@ -95,18 +100,57 @@ pub const ALL: &[Action] = &[
                 None
             }
         }),
-    Action::new(Id::Strategy(0), "The first strategy", Scope::Compare, &[ch('1')]).hint(10, "1–3 strategy"),
-    Action::new(Id::Strategy(1), "The second strategy", Scope::Compare, &[ch('2')]),
-    Action::new(Id::Strategy(2), "The third strategy", Scope::Compare, &[ch('3')]),
+    Action::new(Id::GoOn, "Take the suggestion, go on, compare", Scope::Form, &[code(KeyCode::Enter)])
+        .hint(10, "go on"),
+    Action::new(Id::NextPane, "Complete the source; to the next field", Scope::Form, &[code(KeyCode::Tab)])
+        .hint(11, "next field"),
+    Action::new(Id::PreviousPane, "To the field before", Scope::Form, &[code(KeyCode::BackTab)]),
+    Action::new(Id::Down, "Choose among the suggestions", Scope::Form, &[code(KeyCode::Down)]).hint(12, "choose"),
+    Action::new(Id::Keys, "Look at the key: duplicates, NULLs, proposals", Scope::Form, &[ctrl('k')]).hint(13, "keys"),
+    Action::new(Id::SaveConfig, "Save key, ignored columns, measures and grain", Scope::Form, &[ctrl('s')])
+        .hint(14, "save")
+        .when(|f| (!f.unsaved).then_some("the config says so already")),
+    Action::new(Id::Statement, "Plan a MERGE or INSERT statement", Scope::Form, &[ctrl('o')]).hint(15, "statement"),
+    Action::new(Id::Back, "Go back to where the form was opened", Scope::Form, &[code(KeyCode::Esc)]).hint(16, "back"),
+    Action::new(Id::GoOn, "Read the statement and go on", Scope::Paste, &[code(KeyCode::Tab)]).hint(10, "go on"),
+    Action::new(Id::Clear, "Empty the box", Scope::Paste, &[ctrl('x')]).hint(11, "empty"),
+    Action::new(Id::Back, "To the text; out of the box, which keeps it", Scope::Paste, &[code(KeyCode::Esc)])
+        .hint(12, "back"),
+    Action::new(Id::Open, "Take these columns as the key", Scope::Keys, &[code(KeyCode::Enter)])
+        .hint(10, "take as key")
+        .when(|f| (!f.on_row).then_some("no proposal is selected")),
+    Action::new(Id::Strategy(0), "The first strategy", Scope::Compare, &[ch('1')])
+        .hint(10, "1–6 strategy")
+        .when(|f| (f.strategies < 2).then_some("there is only this one")),
+    Action::new(Id::Strategy(1), "The second strategy", Scope::Compare, &[ch('2')])
+        .when(|f| (f.strategies < 2).then_some(FEWER)),
+    Action::new(Id::Strategy(2), "The third strategy", Scope::Compare, &[ch('3')])
+        .when(|f| (f.strategies < 3).then_some(FEWER)),
+    Action::new(Id::Strategy(3), "The fourth strategy", Scope::Compare, &[ch('4')])
+        .when(|f| (f.strategies < 4).then_some(FEWER)),
+    Action::new(Id::Strategy(4), "The fifth strategy", Scope::Compare, &[ch('5')])
+        .when(|f| (f.strategies < 5).then_some(FEWER)),
+    Action::new(Id::Strategy(5), "The sixth strategy", Scope::Compare, &[ch('6')])
+        .when(|f| (f.strategies < 6).then_some(FEWER)),
     Action::new(Id::Left, "The strategy on the left", Scope::Compare, &[ch('h'), code(KeyCode::Left)]),
     Action::new(Id::Right, "The strategy on the right", Scope::Compare, &[ch('l'), code(KeyCode::Right)]),
-    Action::new(Id::NextEffect, "Rows of the next effect", Scope::Compare, &[ch(']')]).hint(12, "effect"),
+    Action::new(Id::NextEffect, "Rows of the next effect", Scope::Compare, &[ch(']')])
+        .hint(12, "effect")
+        .when(|f| (!f.has_plan).then_some("there is no plan yet")),
     Action::new(Id::PreviousEffect, "Rows of the effect before", Scope::Compare, &[ch('[')]),
-    Action::new(Id::Zombies, "Show the zombies", Scope::Compare, &[ch('z')]).hint(13, "zombies"),
-    Action::new(Id::NextPane, "Rows, gates, partitions", Scope::Compare, &[code(KeyCode::Tab)]).hint(14, "gates"),
+    Action::new(Id::Zombies, "Show the zombies", Scope::Compare, &[ch('z')])
+        .hint(13, "zombies")
+        .when(|f| (!f.has_plan).then_some("there is no plan yet")),
+    Action::new(Id::NextPane, "Rows, gates, partitions", Scope::Compare, &[code(KeyCode::Tab)])
+        .hint(14, "gates")
+        .when(|f| (!f.has_plan).then_some("there is no plan yet")),
     Action::new(Id::PreviousPane, "Partitions, gates, rows", Scope::Compare, &[code(KeyCode::BackTab)]),
     Action::new(Id::Gates, "Show the gates", Scope::Compare, &[]),
-    Action::new(Id::Compare, "Choose another source", Scope::Compare, &[ch('c')]).hint(40, "source"),
+    Action::new(Id::Ignore, "Ignore the proposed technical columns, and compare again", Scope::Compare, &[ch('i')])
+        .hint(11, "ignore them")
+        .when(|f| (!f.proposal).then_some("no technical columns are proposed")),
+    Action::new(Id::Compare, "Choose another source; change the statement", Scope::Compare, &[ch('c')])
+        .hint(40, "source"),
     Action::new(Id::Apply, "Apply the strategy, after confirmation", Scope::Compare, &[ch('A')])
         .hint(11, "apply…")
         .changes_table()

@@ -66,6 +66,17 @@ pub enum Id {
     Apply,
     SavePlan,
     UndoThis,
+    /// The box for a statement.
+    Statement,
+    Clear,
+    /// To the next step of a form.
+    GoOn,
+    /// What is known about the table, to the config.
+    SaveConfig,
+    /// What is wrong with the key, and what could be one.
+    Keys,
+    /// The proposed technical columns, and compare again.
+    Ignore,
 }
 
 /// The place in which an action's keys work.
@@ -83,12 +94,22 @@ pub enum Scope {
     Rows,
     Schema,
     History,
+    /// The form before a comparison; plain keys are text.
+    Form,
+    /// The box for a statement; plain keys are text.
+    Paste,
+    Keys,
     Compare,
     /// While an operation is carried out, and its result.
     Apply,
 }
 
 impl Scope {
+    /// Whether plain keys are typed into a text there.
+    fn takes_text(self) -> bool {
+        matches!(self, Scope::Form | Scope::Paste)
+    }
+
     /// The heading in the help page and the docs.
     pub fn title(self) -> &'static str {
         match self {
@@ -102,6 +123,9 @@ impl Scope {
             Scope::Rows => "Rows",
             Scope::Schema => "Schema",
             Scope::History => "History",
+            Scope::Form => "Form of a comparison",
+            Scope::Paste => "Statement",
+            Scope::Keys => "Keys",
             Scope::Compare => "Compare",
             Scope::Apply => "Progress and result",
         }
@@ -152,6 +176,12 @@ pub struct Facts {
     pub filterable: bool,
     /// The list can be sorted by its columns.
     pub sortable: bool,
+    /// The form says other things about the table than the config.
+    pub unsaved: bool,
+    /// Plans on the screen.
+    pub strategies: usize,
+    /// Technical columns are proposed.
+    pub proposal: bool,
 }
 
 type Disabled = fn(&Facts) -> Option<&'static str>;
@@ -212,6 +242,9 @@ impl Action {
 /// The action behind a key. `scopes` go from the narrowest to the widest; a
 /// narrow one wins over a wide one.
 pub fn find(key: Key, scopes: &[Scope], facts: &Facts) -> Option<&'static Action> {
+    if key.typed().is_some() && scopes.first().is_some_and(|scope| scope.takes_text()) {
+        return None;
+    }
     scopes.iter().find_map(|scope| ALL.iter().find(|a| a.scope == *scope && a.keys.contains(&key) && a.exists(facts)))
 }
 
@@ -240,7 +273,11 @@ pub fn hints(scopes: &[Scope], facts: &Facts) -> Vec<(String, &'static str)> {
         .filter_map(|a| a.hint.map(|(rank, word)| (rank, a, word)))
         .collect();
     ranked.sort_by_key(|(rank, ..)| *rank);
-    ranked.into_iter().map(|(_, a, word)| (a.keys.first().map(Key::to_string).unwrap_or_default(), word)).collect()
+    let key = |a: &Action| {
+        let works = |key: &&Key| find(**key, scopes, facts).is_some_and(|found| found.id == a.id);
+        a.keys.iter().find(works).map(Key::to_string).unwrap_or_default()
+    };
+    ranked.into_iter().map(|(_, a, word)| (key(a), word)).collect()
 }
 
 /// Every action as a Markdown table, for the documentation.

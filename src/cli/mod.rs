@@ -112,7 +112,12 @@ pub fn context(global: &Global) -> Result<ops::Context> {
         log::start(file)?;
     }
     let config = Config::load(global.config.as_deref())?;
-    Ok(ops::Context::new(config, global.read_only))
+    let context = ops::Context::new(config, global.read_only);
+    // What is saved goes to the file that was read.
+    Ok(match &global.config {
+        Some(file) => ops::Context { config_file: Some(file.clone()), ..context },
+        None => context,
+    })
 }
 
 /// Runs one command to its end. Ctrl-C cancels it.

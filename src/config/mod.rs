@@ -1,7 +1,10 @@
 //! `config.toml`: lakes, thresholds, what is known about each table.
 
+pub mod diff;
+pub mod edit;
 pub mod engine;
 pub mod folders;
+mod scan;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

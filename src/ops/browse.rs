@@ -52,6 +52,12 @@ pub struct RowPage {
     pub more: bool,
 }
 
+fn config_names(name: &str, snapshot: &Snapshot) -> [String; 4] {
+    let store = snapshot.store();
+    let own = snapshot.metadata().name.clone().unwrap_or_default();
+    [name.to_owned(), store.location(), store.folder_name(), own]
+}
+
 impl OpenTable {
     /// Opens a table by path, `file://` URL or `lake.name`.
     ///
@@ -73,15 +79,21 @@ impl OpenTable {
     pub(super) async fn of_snapshot(context: &Context, snapshot: Snapshot) -> Result<OpenTable> {
         let location = snapshot.store().location();
         let folder = snapshot.store().folder_name();
-        let name = context.name_of(&location).unwrap_or_else(|| folder.clone());
-        let own = snapshot.metadata().name.clone().unwrap_or_default();
+        let name = context.name_of(&location).unwrap_or(folder);
+        let names = config_names(&name, &snapshot);
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
         Ok(OpenTable {
-            settings: context.settings(&[&name, &location, &folder, &own])?,
+            settings: context.settings(&names)?,
             committed_at: version::timestamp(&snapshot, snapshot.version()).await?,
             name,
             location,
             snapshot,
         })
+    }
+
+    /// The names under which the config may know the table, best first.
+    pub(super) fn config_names(&self) -> [String; 4] {
+        config_names(&self.name, &self.snapshot)
     }
 
     pub fn version(&self) -> u64 {

@@ -10,6 +10,8 @@ use crate::gate::Thresholds;
 #[derive(Debug, Clone)]
 pub struct Context {
     pub config: Arc<Config>,
+    /// Where settings are saved to; `None` where the platform has no place.
+    pub config_file: Option<PathBuf>,
     pub state_dir: PathBuf,
     pub read_only: bool,
     /// Who runs the program, for the commit and the journal.
@@ -29,6 +31,7 @@ impl Context {
         let user = std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_else(|_| "unknown".into());
         Self {
             read_only: read_only || config.read_only,
+            config_file: folders::config_file(),
             state_dir: folders::state_dir(),
             config: Arc::new(config),
             user,

@@ -28,6 +28,7 @@ pub mod restore;
 mod slice;
 pub mod statement;
 pub mod strategy;
+mod table_config;
 pub mod undo;
 mod verify;
 
@@ -43,8 +44,9 @@ pub use prepare::{Prepared, SourceRequest, prepare};
 pub use profile::{SourceProfile, profile_source};
 pub use recover::recover;
 pub use restore::prepare_restore;
-pub use statement::{Binding, OverwriteMode, from_statement, merge_of_clauses};
+pub use statement::{Binding, Outline, OverwriteMode, from_statement, merge_of_clauses, outline};
 pub use strategy::{Scd2Columns, Strategy};
+pub use table_config::{ConfigChange, SavedConfig, save_table_config, table_config_change};
 pub use undo::prepare_undo;
 
 /// What was done, when, by whom, and how to take it back.

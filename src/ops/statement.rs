@@ -36,6 +36,47 @@ pub enum OverwriteMode {
     Static,
 }
 
+/// What has to be known of a statement before it can be planned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outline {
+    /// `MERGE`, `INSERT OVERWRITE`, …
+    pub verb: &'static str,
+    /// The table that it writes to, as it says it.
+    pub target: String,
+    /// The name that it reads, as it says it.
+    pub reads: String,
+    /// Where that is, for a name that is a path by itself.
+    pub path: Option<String>,
+    /// Whether it leaves it to the session which partitions it clears: a mode
+    /// has to be chosen.
+    pub leaves_mode: bool,
+}
+
+/// Reads a statement without looking at any table.
+///
+/// # Errors
+/// `Usage` with the place, for what cannot be taken.
+pub fn outline(sql: &str) -> Result<Outline> {
+    let statement = Statement::parse(sql)?;
+    let path = match &statement.source.name {
+        TableName::Path { format, path } if format == "delta" || format == "parquet" => Some(path.clone()),
+        TableName::Path { .. } | TableName::Name(_) => None,
+    };
+    let verb = match &statement.kind {
+        StatementKind::Merge { .. } => "MERGE",
+        StatementKind::Overwrite { .. } => "INSERT OVERWRITE",
+        StatementKind::ReplaceWhere { .. } => "INSERT REPLACE WHERE",
+        StatementKind::Append { .. } => "INSERT INTO",
+    };
+    Ok(Outline {
+        verb,
+        target: statement.target.text(),
+        reads: statement.source.name.text(),
+        path,
+        leaves_mode: matches!(statement.kind, StatementKind::Overwrite { mode: Mode::Session, .. }),
+    })
+}
+
 /// Reads a statement as a request and a strategy for one table.
 ///
 /// # Errors

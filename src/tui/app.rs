@@ -6,7 +6,9 @@ use super::overlays::Overlay;
 use super::screens::apply::ApplyScreen;
 use super::screens::compare::CompareScreen;
 use super::screens::form::FormScreen;
+use super::screens::keys::KeysScreen;
 use super::screens::lake::LakeScreen;
+use super::screens::paste::PasteScreen;
 use super::screens::table::TableScreen;
 use super::shared::Core;
 use super::theme::Theme;
@@ -18,6 +20,8 @@ pub enum Screen {
     Lake(Box<LakeScreen>),
     Table(Box<TableScreen>),
     Form(Box<FormScreen>),
+    Paste(Box<PasteScreen>),
+    Keys(Box<KeysScreen>),
     Compare(Box<CompareScreen>),
     Apply(Box<ApplyScreen>),
 }
@@ -32,6 +36,8 @@ pub struct App {
     pub planning_for: Option<(String, String)>,
     /// What was last filtered by, for n and N.
     pub search: String,
+    /// A statement that was left in its box: the table's place, the text.
+    pub draft: Option<(String, String)>,
     /// A commit was made since the lake was read.
     pub lake_is_stale: bool,
 }
@@ -46,6 +52,7 @@ impl App {
             planning: Load::default(),
             planning_for: None,
             search: String::new(),
+            draft: None,
             lake_is_stale: false,
         }
     }
@@ -71,7 +78,9 @@ impl App {
         match self.top() {
             Screen::Lake(lake) => lake.facts(&mut facts),
             Screen::Table(table) => table.facts(&mut facts),
-            Screen::Form(_) => {}
+            Screen::Form(form) => form.facts(&mut facts),
+            Screen::Paste(_) => {}
+            Screen::Keys(keys) => keys.facts(&mut facts, &self.core),
             Screen::Compare(compare) => compare.facts(&mut facts),
             Screen::Apply(apply) => apply.facts(&mut facts),
         }
@@ -85,7 +94,9 @@ impl Screen {
         match self {
             Screen::Lake(_) => vec![Scope::Lake, Scope::List, Scope::Any],
             Screen::Table(table) => vec![table.tab.scope(), Scope::Table, Scope::List, Scope::Any],
-            Screen::Form(_) => vec![Scope::Any],
+            Screen::Form(_) => vec![Scope::Form, Scope::Any],
+            Screen::Paste(_) => vec![Scope::Paste, Scope::Any],
+            Screen::Keys(_) => vec![Scope::Keys, Scope::List, Scope::Any],
             Screen::Compare(_) => vec![Scope::Compare, Scope::List, Scope::Any],
             Screen::Apply(_) => vec![Scope::Apply, Scope::Any],
         }
@@ -96,7 +107,12 @@ impl Screen {
         match self {
             Screen::Lake(lake) => lake.jobs.clone(),
             Screen::Table(table) => table.jobs(),
-            Screen::Form(form) => form.candidates.job().into_iter().collect(),
+            Screen::Form(form) => {
+                let jobs = [form.candidates.job(), form.profile.job(), form.change.job()];
+                jobs.into_iter().flatten().collect()
+            }
+            Screen::Paste(paste) => paste.candidates.job().into_iter().collect(),
+            Screen::Keys(keys) => keys.load.job().into_iter().collect(),
             Screen::Compare(compare) => [compare.load.job(), compare.diff.job()].into_iter().flatten().collect(),
             Screen::Apply(apply) => apply.load.job().into_iter().collect(),
         }

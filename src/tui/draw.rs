@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 use super::app::{App, Screen};
 use super::msg::Failure;
 use super::overlays;
-use super::screens::{apply, compare, current, form, lake, partitions, rows, table};
+use super::screens::{apply, compare, compare_rows, current, form, keys, lake, partitions, paste, rows, table};
 use super::shared::Core;
 use super::text::{fit, width, wrap};
 use super::theme::Role;
@@ -41,6 +41,8 @@ fn paint_all(buf: &mut Buffer, area: Rect, app: &App) {
         Screen::Lake(screen) => lake::draw(buf, body, screen, &app.core),
         Screen::Table(screen) => table::draw(buf, body, screen, &app.core),
         Screen::Form(screen) => form::draw(buf, body, screen, &app.core),
+        Screen::Paste(screen) => paste::draw(buf, body, screen, &app.core),
+        Screen::Keys(screen) => keys::draw(buf, body, screen, &app.core),
         Screen::Compare(screen) => compare::draw(buf, body, screen, &app.core),
         Screen::Apply(screen) => apply::draw(buf, body, screen, &app.core),
     }
@@ -63,6 +65,8 @@ fn title(buf: &mut Buffer, area: Rect, app: &App) {
         }
         Screen::Table(screen) => (table::title(screen), table::tabs(screen, tab_cells(screen, area.width))),
         Screen::Form(screen) => (format!("{} · compare", escape_controls(&screen.info.name)), Vec::new()),
+        Screen::Paste(screen) => (format!("{} · statement", escape_controls(&screen.info.name)), Vec::new()),
+        Screen::Keys(screen) => (format!("{} · keys", escape_controls(&screen.info.name)), Vec::new()),
         Screen::Compare(screen) => (compare::title(screen), Vec::new()),
         Screen::Apply(screen) => (apply::title(screen), Vec::new()),
     };
@@ -95,11 +99,17 @@ fn status(buf: &mut Buffer, area: Rect, app: &App) {
         let role = if toast.starts_with('✔') { Role::Ok } else { Role::Text };
         Some(piece(format!(" {} ", escape_controls(toast)), role))
     } else {
-        busy(app).map(|text| piece(format!(" {text} "), Role::Accent))
+        busy(app).map(|text| piece(format!(" {text} "), Role::Accent)).or_else(|| about_rows(app))
     };
     if let Some(left) = left {
         line(buf, area, 0, &[left], &core.theme);
     }
+}
+
+/// What can be said of the rows of a plan that are shown.
+fn about_rows(app: &App) -> Option<Piece> {
+    let Screen::Compare(screen) = app.top() else { return None };
+    compare_rows::changes(screen).map(|text| piece(format!(" {text} "), Role::Dim))
 }
 
 fn listed(screen: &Screen, core: &Core) -> Option<String> {
@@ -117,7 +127,8 @@ fn listed(screen: &Screen, core: &Core) -> Option<String> {
             compare::Pane::Partitions => &compare.partitions_grid,
             compare::Pane::Gates => return None,
         },
-        Screen::Form(_) | Screen::Apply(_) => return None,
+        Screen::Keys(screen) => &screen.grid,
+        Screen::Form(_) | Screen::Paste(_) | Screen::Apply(_) => return None,
     };
     Some(grid.position(rows.len(), current::height(screen, core)))
 }
@@ -152,12 +163,7 @@ fn footer(buf: &mut Buffer, area: Rect, app: &App) {
         badges.push(piece(super::text::count(core.jobs.len() as u64, "job ", "jobs "), Role::Dim));
     }
     let start = line_right(buf, area, 0, &badges, &core.theme);
-    let hints = match app.top() {
-        Screen::Form(_) => [("⏎", "go on"), ("Tab", "next field"), ("↓", "choose"), ("Esc", "back")]
-            .map(|(k, w)| (k.to_owned(), w))
-            .to_vec(),
-        _ => action::hints(&app.scopes(), &app.facts()),
-    };
+    let hints = action::hints(&app.scopes(), &app.facts());
     // The place where help is found is worth more than the last hints.
     let (help, others): (Vec<_>, Vec<_>) = hints.into_iter().partition(|(_, word)| *word == "help");
     let cells = |hint: &(String, &str)| width(&hint.0) + width(hint.1) + 3;

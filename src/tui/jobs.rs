@@ -9,8 +9,9 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::msg::{Answer, Compared, Failure, JobId, Msg, Request, TableInfo, TableKey, apply_options, source_request};
-use super::sources;
+use super::msg::{Answer, Failure, JobId, Msg, Request, TableInfo, TableKey, apply_options};
+use super::{planning, sources};
+use crate::config::Config;
 use crate::error::{Context as _, Error, ErrorKind, Result};
 use crate::ops::prepare::EffectRows;
 use crate::ops::{self, At, Context, OpenTable};
@@ -25,7 +26,8 @@ const OPEN_TABLES: usize = 8;
 
 /// What jobs share.
 struct Shared {
-    context: Context,
+    /// Changes where settings are saved.
+    context: Mutex<Context>,
     tables: Mutex<VecDeque<(TableKey, OpenTable)>>,
     /// Handles to the rows of the plans of the last comparison, by plan id.
     rows: Mutex<HashMap<String, EffectRows>>,
@@ -41,8 +43,12 @@ pub struct Jobs {
 
 impl Jobs {
     pub fn new(handle: tokio::runtime::Handle, context: Context, out: mpsc::Sender<Msg>) -> Self {
-        let shared =
-            Arc::new(Shared { context, tables: Mutex::new(VecDeque::new()), rows: Mutex::new(HashMap::new()) });
+        let shared = Shared {
+            context: Mutex::new(context),
+            tables: Mutex::new(VecDeque::new()),
+            rows: Mutex::new(HashMap::new()),
+        };
+        let shared = Arc::new(shared);
         Self { handle, shared, out, running: HashMap::new() }
     }
 
@@ -138,7 +144,7 @@ async fn perform(
     progress: Progress,
     out: mpsc::Sender<Msg>,
 ) -> Result<Answer> {
-    let context = &shared.context;
+    let context = &shared.context();
     Ok(match request {
         Request::Target(target) => match OpenTable::open(context, &target, At::Latest).await {
             Ok(table) => Answer::Opened(Box::new(shared.keep(table))),
@@ -177,13 +183,28 @@ async fn perform(
             let found = tokio::task::spawn_blocking(move || sources::candidates(&location, &typed)).await;
             Answer::Candidates(found.context(ErrorKind::Internal, || "the search for sources stopped".into())?)
         }
-        Request::Compare { location, source, key, ignore } => {
-            let table = OpenTable::open(context, &location, At::Latest).await?;
-            let comparison = ops::compare(context, &table, &source_request(source, key, ignore), &progress).await?;
-            let compared = Compared::from(&comparison);
-            let handles = comparison.strategies.into_iter().filter_map(|(_, p)| Some((p.plan.id, p.rows?)));
-            *lock(&shared.rows) = handles.collect();
+        Request::Compare { location, asked } => {
+            let (compared, handles) = planning::compare(context, &location, &asked, &progress).await?;
+            *lock(&shared.rows) = handles.into_iter().collect();
             Answer::Compared(Box::new(compared))
+        }
+        Request::Profile { location, source, key } => {
+            Answer::Profiled(Box::new(planning::profile(context, &location, source, key, &progress).await?))
+        }
+        Request::Keys { location, source, key } => {
+            Answer::Keys(Box::new(planning::keys(context, &location, source, key, &progress).await?))
+        }
+        Request::ConfigChange { table, known } => {
+            let table = shared.table(&table).await?;
+            let context = context.clone();
+            Answer::ConfigChange(Box::new(
+                blocking(move || ops::table_config_change(&context, &table, &known), "reading the settings").await?,
+            ))
+        }
+        Request::SaveConfig(change) => {
+            let saved = blocking(move || ops::save_table_config(&change), "saving the settings").await?;
+            shared.settle_on(&saved.config);
+            Answer::ConfigSaved(Box::new(saved))
         }
         Request::Diff { plan, effect, offset, limit } => {
             let rows = lock(&shared.rows).get(&plan).cloned().ok_or_else(|| {
@@ -208,6 +229,14 @@ async fn perform(
         }
         Request::SavePlan { plan, path } => Answer::Saved(save(&plan, Path::new(&path)).await?),
     })
+}
+
+/// Work on files that nothing else waits for.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+    what: &'static str,
+) -> Result<T> {
+    tokio::task::spawn_blocking(work).await.context(ErrorKind::Internal, || format!("{what} stopped"))?
 }
 
 async fn discover(id: JobId, context: &Context, root: &str, out: &mpsc::Sender<Msg>) -> Result<Answer> {
@@ -245,6 +274,16 @@ async fn save(plan: &Plan, path: &Path) -> Result<String> {
 }
 
 impl Shared {
+    fn context(&self) -> Context {
+        lock(&self.context).clone()
+    }
+
+    /// From now on these settings hold; open tables have the old ones.
+    fn settle_on(&self, config: &Config) {
+        lock(&self.context).config = Arc::new(config.clone());
+        lock(&self.tables).clear();
+    }
+
     /// Keeps an open table for later questions and gives back what screens show of it.
     fn keep(&self, table: OpenTable) -> TableInfo {
         let info = TableInfo::from(&table);
@@ -261,7 +300,7 @@ impl Shared {
         let kept = lock(&self.tables).iter().find(|(k, _)| k == key).map(|(_, table)| table.clone());
         match kept {
             Some(table) => Ok(table),
-            None => OpenTable::open(&self.context, &key.location, At::Version(key.version)).await,
+            None => OpenTable::open(&self.context(), &key.location, At::Version(key.version)).await,
         }
     }
 }

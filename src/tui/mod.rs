@@ -6,18 +6,21 @@
 //! - `runtime`, `jobs`, `terminal`: the only places that wait or touch the outside
 
 pub mod app;
+pub mod asked;
 pub mod draw;
 pub mod input;
 mod jobs;
 pub mod load;
 pub mod msg;
 pub mod overlays;
+mod planning;
 mod runtime;
 pub mod screens;
 pub mod shared;
 mod sources;
 mod terminal;
 pub mod text;
+pub mod textarea;
 pub mod theme;
 pub mod update;
 pub mod widgets;

@@ -4,11 +4,18 @@ use std::time::Duration;
 
 use crossterm::event::KeyEvent;
 
+use super::asked::Asked;
+use crate::config::TableConfig;
 use crate::error::{Error, ErrorKind};
 use crate::ops::context::TableSettings;
+use crate::ops::keys::KeyReport;
 use crate::ops::prepare::DiffPage;
-use crate::ops::{ApplyOptions, ApplyReport, At, Comparison, OpenTable, RowPage, SourceRequest, TableSummary};
+use crate::ops::{
+    ApplyOptions, ApplyReport, At, Comparison, ConfigChange, OpenTable, RowPage, SavedConfig, SourceProfile,
+    TableSummary,
+};
 use crate::plan::advice::Delivery;
+use crate::plan::technical::TechnicalProposal;
 use crate::plan::{Effect, Plan};
 use crate::progress::ProgressState;
 use crate::table::{Commit, DataFile, Metadata, PartitionStats, Protocol};
@@ -95,10 +102,26 @@ pub enum Request {
     },
     Compare {
         location: String,
+        asked: Box<Asked>,
+    },
+    /// What a source's own columns say about how it delivers.
+    Profile {
+        location: String,
         source: String,
         key: Vec<String>,
-        ignore: Vec<String>,
     },
+    /// What is wrong with a key, and what could be one.
+    Keys {
+        location: String,
+        source: Option<String>,
+        key: Vec<String>,
+    },
+    /// What saving would do to the config file.
+    ConfigChange {
+        table: TableKey,
+        known: TableConfig,
+    },
+    SaveConfig(Box<ConfigChange>),
     Diff {
         plan: String,
         effect: Effect,
@@ -136,6 +159,10 @@ pub enum Answer {
     History { commits: Vec<Commit>, checked: bool },
     Candidates(Vec<String>),
     Compared(Box<Compared>),
+    Profiled(Box<SourceProfile>),
+    Keys(Box<KeyReport>),
+    ConfigChange(Box<ConfigChange>),
+    ConfigSaved(Box<SavedConfig>),
     Diff { page: DiffPage, offset: u64 },
     Planned(Box<Plan>),
     Applied(Box<ApplyReport>),
@@ -211,7 +238,10 @@ pub struct Compared {
     /// An index into `plans`.
     pub recommended: Option<usize>,
     pub because: String,
-    pub delivery: Delivery,
+    /// `None` where one statement was planned, and nothing was compared.
+    pub delivery: Option<Delivery>,
+    /// Columns that hide which rows really changed.
+    pub technical: Option<TechnicalProposal>,
 }
 
 impl From<&Comparison> for Compared {
@@ -220,7 +250,8 @@ impl From<&Comparison> for Compared {
             plans: comparison.strategies.iter().map(|(_, prepared)| prepared.plan.clone()).collect(),
             recommended: comparison.recommended,
             because: comparison.because.clone(),
-            delivery: comparison.delivery.clone(),
+            delivery: Some(comparison.delivery.clone()),
+            technical: comparison.technical.clone(),
         }
     }
 }
@@ -237,7 +268,12 @@ impl Request {
             Request::History { check_files: false, .. } => "reading the history",
             Request::History { .. } => "looking for the files of old versions",
             Request::Candidates { .. } => "looking for sources",
+            Request::Compare { asked, .. } if asked.pasted.is_some() => "planning the statement",
             Request::Compare { .. } => "comparing strategies",
+            Request::Profile { .. } => "looking at the source",
+            Request::Keys { .. } => "counting keys",
+            Request::ConfigChange { .. } => "reading the settings",
+            Request::SaveConfig(_) => "saving the settings",
             Request::Diff { .. } => "reading rows of the plan",
             Request::PlanRestore { .. } => "planning the restore",
             Request::PlanUndo { .. } => "planning the undo",
@@ -251,6 +287,7 @@ impl Request {
         matches!(
             self,
             Request::Compare { .. }
+                | Request::Keys { .. }
                 | Request::PlanRestore { .. }
                 | Request::PlanUndo { .. }
                 | Request::Apply { .. }
@@ -261,8 +298,4 @@ impl Request {
 
 pub(super) fn apply_options(overrides: Vec<(String, String)>) -> ApplyOptions {
     ApplyOptions { overrides: overrides.into_iter().collect(), strict: false }
-}
-
-pub(super) fn source_request(source: String, key: Vec<String>, ignore: Vec<String>) -> SourceRequest {
-    SourceRequest { source, key, ignore, ..SourceRequest::default() }
 }

@@ -87,7 +87,7 @@ impl Core {
                 words: request.words(),
                 foreground: request.is_foreground(),
                 writes: matches!(request, Request::Apply { .. }),
-                detached: matches!(request, Request::SavePlan { .. }),
+                detached: matches!(request, Request::SavePlan { .. } | Request::SaveConfig(_)),
                 started: self.clock,
                 progress: ProgressState::default(),
                 phase_since: self.clock,

@@ -45,7 +45,9 @@ impl Bench {
     pub fn with_config(config: Config) -> Self {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let state_dir = dir.path().join("state");
-        let context = Context { config: Arc::new(config), state_dir, read_only: false, user: "tester".into() };
+        let config_file = Some(dir.path().join("config.toml"));
+        let context =
+            Context { config: Arc::new(config), config_file, state_dir, read_only: false, user: "tester".into() };
         Self { dir, context }
     }
 

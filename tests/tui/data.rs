@@ -13,10 +13,12 @@ use partwise::plan::append::Append;
 use partwise::plan::kinds::RowSpec;
 use partwise::plan::merge::Merge;
 use partwise::plan::overwrite::{Mode, Overwrite};
+use partwise::plan::replace_where::ReplaceWhere;
+use partwise::plan::technical::TechnicalProposal;
 use partwise::plan::undo::Undo;
 use partwise::plan::{
     Effect, FileTotals, GateResult, GateStatus, KeyFacts, LayoutChange, Plan, PlanPartition, Refusal, Role, RowTotals,
-    SourceFacts, Spec, Verdict,
+    SourceFacts, Spec, Verdict, Written,
 };
 use partwise::table::history::{FileChange, Restorable};
 use partwise::table::partition::RowCount;
@@ -187,6 +189,7 @@ fn plan(spec: Spec, n: Numbers) -> Plan {
             files_before: 1,
             bytes_before: 1234,
             measures,
+            written: Written { rows: n.after, checksum: "00".into() },
             ..PlanPartition::default()
         }],
         untouched_partitions: 11,
@@ -248,7 +251,59 @@ pub fn compared() -> Compared {
     let delivery =
         Delivery { kind: DeliveryKind::FullSlice, key_coverage: 0.6667, changed_share: 0.5, ..Delivery::default() };
     let (_, because) = partwise::plan::advice::recommend(&delivery, &overwrite, &merge);
-    Compared { plans: vec![merge, with_delete, overwrite], recommended: Some(2), because, delivery }
+    Compared {
+        plans: vec![merge, with_delete, overwrite],
+        recommended: Some(2),
+        because,
+        delivery: Some(delivery),
+        technical: None,
+    }
+}
+
+/// Six strategies, of which the fifth and sixth do not fit beside the others on
+/// a small screen.
+pub fn six() -> Compared {
+    let mut compared = compared();
+    let where_ = Spec::ReplaceWhere(ReplaceWhere { predicate: "t.fiscal_period = '2026006'".into(), rows: rows() });
+    compared.plans.push(plan(where_, Numbers { id: "plan-w", after: 2, deleted: 1, zombies: 0, amount_after: "750" }));
+    let insert_only = Spec::Merge(Merge::insert_only(rows(), false));
+    let mut late = plan(insert_only, Numbers { id: "plan-i", after: 3, deleted: 0, zombies: 1, amount_after: "1400" });
+    late.rows.updated = Some(0);
+    late.rows.unchanged = 0;
+    late.rows.kept = 2;
+    late.partitions[0].updated = Some(0);
+    late.partitions[0].unchanged = 0;
+    late.partitions[0].kept = 2;
+    late.partitions[0].written.rows = 0;
+    late.settle();
+    compared.plans.push(late);
+    compared.plans.push(append());
+    compared
+}
+
+/// A plan that three partitions need a look in.
+pub fn alarming() -> Compared {
+    let mut compared = compared();
+    let plan = &mut compared.plans[2];
+    let one = plan.partitions[0].clone();
+    for (period, role) in [
+        ("2026003", Role::Left),
+        ("2026004", Role::Intended),
+        ("2026008", Role::Emptied),
+        ("2026099", Role::Unexpected),
+    ] {
+        let mut other = one.clone();
+        other.values = serde_json::Map::from_iter([("fiscal_period".to_owned(), json!(period))]);
+        other.role = role;
+        plan.partitions.push(other);
+    }
+    compared.technical = Some(TechnicalProposal {
+        columns: vec!["company_code".into()],
+        only_these: 1,
+        updated: 1,
+        because: "Every one of the 1 changed rows differs only in company_code.".into(),
+    });
+    compared
 }
 
 /// Takes an operation back that had left two of three rows.

@@ -5,6 +5,7 @@ mod driver;
 mod journeys;
 mod partitions;
 mod screens;
+mod strategies;
 
 /// `docs/KEYS.md` is what the registry says; `PARTWISE_BLESS=1` rewrites it.
 #[test]

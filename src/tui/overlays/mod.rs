@@ -5,6 +5,7 @@ pub mod confirm;
 pub mod filter;
 pub mod help;
 pub mod palette;
+pub mod save_config;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -17,6 +18,7 @@ pub enum Overlay {
     Filter(filter::Filter),
     Confirm(Box<confirm::Confirm>),
     Activity(activity::Activity),
+    SaveConfig(Box<save_config::SaveConfig>),
 }
 
 pub fn draw(buf: &mut Buffer, area: Rect, overlay: &Overlay, app: &App) {
@@ -26,5 +28,6 @@ pub fn draw(buf: &mut Buffer, area: Rect, overlay: &Overlay, app: &App) {
         Overlay::Filter(filter) => filter::draw(buf, area, filter, &app.core),
         Overlay::Confirm(confirm) => confirm::draw(buf, area, confirm, &app.core),
         Overlay::Activity(activity) => activity::draw(buf, area, activity, &app.core),
+        Overlay::SaveConfig(dialog) => save_config::draw(buf, area, dialog, &app.core),
     }
 }

@@ -8,10 +8,12 @@ use super::effects::{self, strategy};
 use super::table::{below, trouble};
 use crate::action::Facts;
 use crate::ops::prepare::DiffRow;
-use crate::plan::advice::DeliveryKind;
-use crate::plan::{Effect, GateStatus, Plan, Verdict};
+use crate::plan::advice::{Delivery, DeliveryKind};
+use crate::plan::technical::TechnicalProposal;
+use crate::plan::{Effect, Plan, Verdict};
 use crate::table::number::grouped;
 use crate::table::value::escape_controls;
+use crate::tui::asked::Asked;
 use crate::tui::load::{Load, Window};
 use crate::tui::msg::{Compared, Failure, TableInfo};
 use crate::tui::shared::Core;
@@ -39,9 +41,7 @@ impl Pane {
 
 pub struct CompareScreen {
     pub info: TableInfo,
-    pub source: String,
-    pub key: Vec<String>,
-    pub ignore: Vec<String>,
+    pub asked: Asked,
     pub load: Load<Compared>,
     /// The chosen strategy.
     pub strategy: usize,
@@ -57,12 +57,10 @@ pub struct CompareScreen {
 }
 
 impl CompareScreen {
-    pub fn new(info: TableInfo, source: String, key: Vec<String>, ignore: Vec<String>) -> Self {
+    pub fn new(info: TableInfo, asked: Asked) -> Self {
         Self {
             info,
-            source,
-            key,
-            ignore,
+            asked,
             load: Load::default(),
             strategy: 0,
             pane: Pane::default(),
@@ -88,6 +86,8 @@ impl CompareScreen {
         facts.has_plan = self.plan().is_some();
         facts.refused = facts.has_plan && self.possible().is_none();
         facts.no_op = self.plan().is_some_and(|p| p.verdict == Verdict::NoOp);
+        facts.strategies = self.plans().len();
+        facts.proposal = self.technical().is_some();
         facts.on_row = self.pane == Pane::Rows && !self.window.is_empty();
     }
 
@@ -116,26 +116,103 @@ impl CompareScreen {
         })
     }
 
-    /// Lines above the lower pane, for the number of rows that fit below.
-    pub fn upper_height(&self, cells: u16) -> u16 {
-        let Some(compared) = &self.load.value else { return 2 };
-        let because = because(compared, cells).len();
-        let lines = effects::lines(self.plans(), self.strategy).len();
-        u16::try_from(2 + lines + because).unwrap_or(u16::MAX)
+    /// Proposed technical columns that are not ignored yet.
+    pub fn technical(&self) -> Option<&TechnicalProposal> {
+        let proposal = self.load.value.as_ref()?.technical.as_ref()?;
+        proposal.columns.iter().any(|c| !self.asked.ignore.contains(c)).then_some(proposal)
+    }
+
+    /// The lines of numbers that fit, and how many do not.
+    fn numbers(&self, size: (u16, u16)) -> (Vec<effects::Line>, usize) {
+        // Title, status and footer; the heading and the strategies; the rows below.
+        let below = match self.pane {
+            _ if size.1 < LOW => 3,
+            Pane::Rows => 5,
+            // Gates have texts, and partitions are what one looks for there.
+            Pane::Gates | Pane::Partitions => 9,
+        };
+        let used = 3 + 2 + below + self.reasons(size).len();
+        effects::fitting(effects::lines(self.plans(), self.strategy), usize::from(size.1).saturating_sub(used))
+    }
+
+    /// Lines above the lower pane.
+    pub fn upper_height(&self, size: (u16, u16)) -> u16 {
+        if self.load.value.is_none() {
+            return 2;
+        }
+        u16::try_from(2 + self.numbers(size).0.len() + self.reasons(size).len()).unwrap_or(u16::MAX)
     }
 
     /// Rows of the lower pane's list.
     pub fn list_height(&self, core: &Core) -> usize {
         // Title, status, footer, the pane's rule, the list's header.
-        usize::from(core.size.1.saturating_sub(5 + self.upper_height(core.size.0))).max(1)
+        let below = usize::from(core.size.1.saturating_sub(5 + self.upper_height(core.size)));
+        // The last line of the partitions counts those that are not there.
+        below.saturating_sub(usize::from(self.pane == Pane::Partitions)).max(1)
+    }
+
+    /// Why one strategy is recommended, how the source delivers, and what hides
+    /// the changes.
+    fn reasons(&self, (columns, rows): (u16, u16)) -> Vec<Piece> {
+        let Some(compared) = &self.load.value else { return Vec::new() };
+        let mut lines = Vec::new();
+        let mut add = |mark: &str, text: &str, role: Role, most: usize| {
+            let parts = wrap(&escape_controls(text), usize::from(columns.saturating_sub(5)));
+            for (i, part) in parts.into_iter().take(most).enumerate() {
+                lines.push(piece(format!(" {} {part}", if i == 0 { mark } else { " " }), role));
+            }
+        };
+        if !compared.because.is_empty() {
+            let mark = match (compared.recommended, &compared.delivery) {
+                (Some(_), _) => "★",
+                (None, Some(_)) => "?",
+                (None, None) => "·",
+            };
+            add(mark, &compared.because, Role::Accent, if rows < TALL { 2 } else { 3 });
+        }
+        if let Some(delivery) = compared.delivery.as_ref().filter(|d| rows >= TALL || !d.unexpected.is_empty()) {
+            add("·", &delivery_text(delivery), Role::Dim, if rows < TALL { 1 } else { 2 });
+        }
+        if let Some(proposal) = self.technical() {
+            let text = format!("i ignores {} and compares again: {}", proposal.columns.join(", "), proposal.because);
+            let cells = usize::from(columns.saturating_sub(5));
+            let text = if rows < TALL { fit(&text, cells) } else { text };
+            add("T", &text, Role::Warn, 2);
+        }
+        lines
     }
 }
 
-fn because(compared: &Compared, cells: u16) -> Vec<String> {
-    let mark = if compared.recommended.is_some() { "★" } else { "?" };
-    let mut lines = wrap(&compared.because, usize::from(cells.saturating_sub(5)));
-    lines.truncate(3);
-    lines.iter().enumerate().map(|(i, l)| format!(" {} {l}", if i == 0 { mark } else { " " })).collect()
+/// Below so many rows the lower pane keeps one row of its list.
+const LOW: u16 = 20;
+/// From so many rows on nothing has to be left out.
+const TALL: u16 = 30;
+
+/// How the source delivers, with the numbers that say so.
+fn delivery_text(delivery: &Delivery) -> String {
+    let percent = |share: f64| format!("{} %", (share * 100.0).round());
+    let mut parts = vec![format!(
+        "{}: {} of the slice's keys delivered, {} of the matched rows changed",
+        delivery.kind.words(),
+        percent(delivery.key_coverage),
+        percent(delivery.changed_share)
+    )];
+    if let Some(operations) = &delivery.operations {
+        let rows = &operations.rows;
+        parts.push(format!(
+            "{}: {} upserts, {} deletes, {} before-images",
+            operations.column,
+            grouped(rows.upserts),
+            grouped(rows.deletes),
+            grouped(rows.before_images)
+        ));
+    }
+    for (word, names) in [("unexpected", &delivery.unexpected), ("asked for and absent", &delivery.absent)] {
+        if !names.is_empty() {
+            parts.push(format!("{word}: {}", names.join(", ")));
+        }
+    }
+    parts.join(" · ")
 }
 
 pub fn title(screen: &CompareScreen) -> String {
@@ -145,16 +222,22 @@ pub fn title(screen: &CompareScreen) -> String {
 
 /// `⇐ staging/2026006.parquet (2 rows, key doc_number)   full slice ✔`.
 fn heading(screen: &CompareScreen, cells: u16) -> String {
-    let key = if screen.key.is_empty() { "no key".into() } else { format!("key {}", screen.key.join(", ")) };
+    // A statement's ON says by itself what identifies a row.
+    let key = screen.plan().map_or(&screen.asked.key, |p| &p.key);
+    let key = if key.is_empty() { "no key".into() } else { format!("key {}", key.join(", ")) };
     let (rows, delivery) = match &screen.load.value {
         Some(compared) => match compared.plans.iter().find(|p| p.refusals.is_empty()) {
             Some(plan) => {
-                let mark = match compared.delivery.kind {
-                    DeliveryKind::FullSlice | DeliveryKind::RowLevel => "✔",
-                    DeliveryKind::Unclear => "?",
-                };
                 let rows = count(plan.rows.source, "row", "rows") + ", ";
-                (rows, format!(" · {} {mark}", compared.delivery.kind.words()))
+                let words = match (&compared.delivery, &screen.asked.pasted) {
+                    (Some(delivery), _) => {
+                        let mark = if delivery.kind == DeliveryKind::Unclear { "?" } else { "✔" };
+                        format!(" · {} {mark}", delivery.kind.words())
+                    }
+                    (None, Some(pasted)) => format!(" · {} as given", pasted.verb),
+                    (None, None) => String::new(),
+                };
+                (rows, words)
             }
             // Where every strategy is refused, no number holds.
             None => ("? rows, ".into(), " · refused".into()),
@@ -164,7 +247,7 @@ fn heading(screen: &CompareScreen, cells: u16) -> String {
     let rest = format!(" ({rows}{key}){delivery}");
     let room = usize::from(cells).saturating_sub(width(&rest) + 8);
     // The end of a path says more than its beginning.
-    let source = escape_controls(&screen.source);
+    let source = escape_controls(&screen.asked.source);
     let source = if width(&source) > room { tail(&source, room) } else { source };
     format!("⇐ {source}{rest}")
 }
@@ -188,12 +271,12 @@ pub fn draw(buf: &mut Buffer, area: Rect, screen: &CompareScreen, core: &Core) {
         }
         return;
     };
-    let upper = screen.upper_height(area.width);
+    let upper = screen.upper_height(core.size);
     side_by_side(buf, Rect { y: area.y + 1, ..area }, screen, compared, core);
-    let because = because(compared, area.width);
-    let start = upper - because.len() as u16;
-    for (i, line) in because.iter().enumerate() {
-        paint::line(buf, area, start + i as u16, &[piece(line.clone(), Role::Accent)], theme);
+    let reasons = screen.reasons(core.size);
+    let start = upper.saturating_sub(reasons.len() as u16);
+    for (i, line) in reasons.into_iter().enumerate() {
+        paint::line(buf, area, start + i as u16, &[line], theme);
     }
     let lower = Rect { y: area.y + upper, height: area.height.saturating_sub(upper), ..area };
     if lower.height == 0 {
@@ -204,44 +287,74 @@ pub fn draw(buf: &mut Buffer, area: Rect, screen: &CompareScreen, core: &Core) {
     match screen.pane {
         Pane::Rows => rows_pane(buf, body, screen, core),
         Pane::Gates => {
-            let lines = gate_lines(screen, area.width);
+            let lines = super::compare_gates::lines(screen, area.width);
             for (row, line) in lines.iter().skip(screen.gates_top).take(usize::from(body.height)).enumerate() {
                 paint::line(buf, body, row as u16, line, theme);
             }
         }
         Pane::Partitions => {
-            let table = super::compare_rows::PlanPartitions(screen.plan());
-            grid::draw(buf, body, &table, &screen.partitions_grid, theme, false);
+            let table = super::compare_rows::PlanPartitions::new(screen.plan());
+            let list = Rect { height: body.height.saturating_sub(1), ..body };
+            grid::draw(buf, list, &table, &screen.partitions_grid, theme, false);
+            if let Some(plan) = screen.plan() {
+                let untouched = count(plan.untouched_partitions, "partition stays", "partitions stay");
+                let text = format!("   {untouched} as they are");
+                paint::line(buf, body, list.height, &[piece(text, Role::Dim)], theme);
+            }
         }
     }
 }
 
-/// The strategies and their numbers.
+/// The strategies and their numbers; those that fit, the chosen one among them.
 fn side_by_side(buf: &mut Buffer, area: Rect, screen: &CompareScreen, compared: &Compared, core: &Core) {
     let theme = &core.theme;
-    let lines = effects::lines(&compared.plans, screen.strategy);
-    let columns = compared.plans.len().max(1);
+    let (lines, left_out) = screen.numbers(core.size);
+    let titles: Vec<String> = compared
+        .plans
+        .iter()
+        .enumerate()
+        .map(|(i, plan)| format!("{}{}", strategy(plan), if compared.recommended == Some(i) { " ★" } else { "" }))
+        .collect();
     let widest = lines.iter().map(|l| width(&l.label)).max().unwrap_or(0).max(22);
     let label = widest.min(usize::from(area.width) / 2);
-    let cells = (usize::from(area.width).saturating_sub(label + 2) / columns).clamp(6, 18);
+    let room = usize::from(area.width).saturating_sub(label + 2);
+    let texts = titles.iter().chain(lines.iter().flat_map(|l| &l.cells));
+    let natural = texts.map(|t| width(t)).max().unwrap_or(0) + 1;
+    let spread = (room / titles.len().max(1)).clamp(natural, natural.max(18));
+    let cells = spread.clamp(6, room.max(6));
+    let fit_in = (room / cells).clamp(1, titles.len().max(1));
+    // The chosen one is always among those that are shown.
+    let first = (screen.strategy + 1).saturating_sub(fit_in);
+    let shown = first..(first + fit_in).min(titles.len());
     let put_cell = |buf: &mut Buffer, column: usize, row: u16, text: &str, role: Role| {
-        let x = area.x + (1 + label + column * cells) as u16;
-        let chosen = column == screen.strategy;
+        let x = area.x + (1 + label + (column - first) * cells) as u16;
         let style = theme.style(role);
-        let style = if chosen { style.patch(theme.style(Role::Selection)) } else { style };
+        let style = if column == screen.strategy { style.patch(theme.style(Role::Selection)) } else { style };
         put(buf, x, area.y + row, cells as u16, &format!("{} ", pad(text, cells - 1, Align::Right)), style);
     };
-    for (column, plan) in compared.plans.iter().enumerate() {
-        let star = if compared.recommended == Some(column) { " ★" } else { "" };
-        put_cell(buf, column, 0, &format!("{}{star}", strategy(plan)), Role::Header);
+    if left_out > 0 {
+        let text = format!("  +{left_out} if taller");
+        put(buf, area.x + 1, area.y, label as u16, &fit(&text, label), theme.style(Role::Dim));
+    }
+    for column in shown.clone() {
+        put_cell(buf, column, 0, &titles[column], Role::Header);
+    }
+    if first > 0 {
+        put(buf, area.x + label as u16, area.y, 1, "‹", theme.style(Role::Accent));
+    }
+    if shown.end < titles.len() {
+        put(buf, area.right() - 1, area.y, 1, "›", theme.style(Role::Accent));
     }
     for (i, line) in lines.iter().enumerate() {
         let row = 1 + i as u16;
         put(buf, area.x + 1, area.y + row, label as u16, &fit(&line.label, label), theme.style(line.role));
-        for (column, text) in line.cells.iter().enumerate() {
-            let failed = line.label == "  gates" && (text.contains('✘') || text == "refused");
-            let role = match text.as_str() {
-                "0" | "–" => Role::Dim,
+        for column in shown.clone() {
+            let text = line.cells[column].as_str();
+            let failed = (line.label == effects::GATES && text.contains('✘'))
+                || (line.label == effects::VERDICT && text == "blocked")
+                || text == "refused";
+            let role = match text {
+                "0" | "–" | "no-op" => Role::Dim,
                 _ if failed => Role::Error,
                 _ => line.role,
             };
@@ -283,48 +396,4 @@ fn rows_pane(buf: &mut Buffer, area: Rect, screen: &CompareScreen, core: &Core) 
         let table = super::compare_rows::DiffRows::new(screen);
         grid::draw(buf, area, &table, &screen.rows_grid, &core.theme, false);
     }
-}
-
-/// Refusals, gates, findings and advice of the chosen plan.
-pub fn gate_lines(screen: &CompareScreen, cells: u16) -> Vec<Vec<Piece>> {
-    let mut lines: Vec<Vec<Piece>> = Vec::new();
-    let Some(plan) = screen.plan() else { return lines };
-    let room = usize::from(cells).saturating_sub(26);
-    let mut add = |mark: &str, name: &str, text: &str, role: Role| {
-        for (i, part) in wrap(&escape_controls(text), room).into_iter().enumerate() {
-            let (mark, name) = if i == 0 { (mark, name) } else { ("", "") };
-            lines.push(vec![
-                piece(format!(" {} ", pad(mark, 1, Align::Left)), role),
-                piece(pad(name, 20, Align::Left) + " ", role),
-                piece(part, Role::Text),
-            ]);
-        }
-    };
-    for refusal in &plan.refusals {
-        add("✘", &format!("refused: {}", refusal.kind), &refusal.message, Role::Error);
-        if let Some(hint) = &refusal.hint {
-            add("", "", hint, Role::Dim);
-        }
-    }
-    for gate in &plan.gates {
-        let (mark, role) = match gate.status {
-            GateStatus::Pass => ("✔", Role::Ok),
-            GateStatus::Warn => ("!", Role::Warn),
-            GateStatus::Fail => ("✘", Role::Error),
-        };
-        add(mark, &gate.name, &gate.message, role);
-        if gate.status != GateStatus::Pass && !gate.threshold.is_empty() {
-            add("", "", &format!("threshold: {}", gate.threshold), Role::Dim);
-        }
-    }
-    for text in plan.findings.iter().chain(&plan.metadata_changes) {
-        add("·", "finding", text, Role::Dim);
-    }
-    for text in &plan.advice {
-        add("·", "advice", text, Role::Accent);
-    }
-    if lines.is_empty() {
-        lines.push(vec![piece("   no gate applies to this plan", Role::Dim)]);
-    }
-    lines
 }

@@ -1,10 +1,13 @@
 //! The lists of the compare screen's lower pane: rows by effect, partitions.
 
-use super::compare::CompareScreen;
-use crate::plan::{Effect, Plan};
+use super::compare::{CompareScreen, Pane};
+use crate::plan::measures::measures;
+use crate::plan::slice::by_alarm;
+use crate::plan::{Effect, Plan, PlanPartition, Role as PartitionRole};
 use crate::table::Value;
 use crate::table::number::grouped;
 use crate::table::value::escape_controls;
+use crate::tui::text::amount;
 use crate::tui::theme::Role;
 use crate::tui::widgets::grid::{Cell, Column, Rows};
 
@@ -29,7 +32,7 @@ impl<'a> DiffRows<'a> {
     pub fn new(screen: &'a CompareScreen) -> Self {
         let key = |i: &usize| screen.plan().is_some_and(|p| p.key.contains(&screen.columns[*i]));
         let changed = |i: &usize| screen.window.rows.iter().any(|r| r.changed.contains(i));
-        let measures = crate::plan::measures::measures(screen.plans());
+        let measures = measures(screen.plans());
         let measure = |i: &usize| measures.contains(&screen.columns[*i]);
         // false sorts before true: the key, what changed, the measures, the rest.
         let rank = |i: &usize| (!key(i), !changed(i), !measure(i));
@@ -75,36 +78,103 @@ impl Rows for DiffRows<'_> {
     }
 }
 
-/// The partitions of a plan.
-pub struct PlanPartitions<'a>(pub Option<&'a Plan>);
+/// How many of the rows shown differ in which columns, where they are rows that
+/// differ at all: `changes: amount in 3, status in 1 of 4`.
+///
+/// Counted over the page that was read: where there are more rows than that, the
+/// line says so. A count over all rows belongs into [`Compared`].
+///
+/// [`Compared`]: crate::tui::msg::Compared
+pub fn changes(screen: &CompareScreen) -> Option<String> {
+    let rows = &screen.window.rows;
+    if screen.pane != Pane::Rows || screen.effect != Effect::Updated || rows.is_empty() {
+        return None;
+    }
+    let mut counts: Vec<(usize, usize)> = (0..screen.columns.len())
+        .map(|column| (column, rows.iter().filter(|row| row.changed.contains(&column)).count()))
+        .filter(|(_, n)| *n > 0)
+        .collect();
+    counts.sort_by_key(|(column, n)| (std::cmp::Reverse(*n), *column));
+    let parts: Vec<String> =
+        counts.iter().map(|(column, n)| format!("{} in {n}", escape_controls(&screen.columns[*column]))).collect();
+    let of = match rows.len() as u64 == screen.window.total {
+        true => grouped(rows.len() as u64),
+        false => format!("the {} rows read", grouped(rows.len() as u64)),
+    };
+    (!parts.is_empty()).then(|| format!("changes: {} of {of}", parts.join(", ")))
+}
+
+/// A column of numbers: its title, and the number of a partition.
+type Figure = (&'static str, fn(&PlanPartition) -> u64);
+
+/// The partitions of a plan; first those that need a look.
+pub struct PlanPartitions<'a> {
+    plan: Option<&'a Plan>,
+    rows: Vec<&'a PlanPartition>,
+    measures: Vec<String>,
+    /// Kept and ignored rows are rare; their columns too.
+    optional: Vec<Figure>,
+}
+
+/// Columns before the optional ones.
+const FIXED: usize = 10;
+
+impl<'a> PlanPartitions<'a> {
+    pub fn new(plan: Option<&'a Plan>) -> Self {
+        let rows = plan.map_or(Vec::new(), by_alarm);
+        let mut optional: Vec<Figure> =
+            vec![("moved in", |p| p.moved_in), ("kept", |p| p.kept), ("ignored", |p| p.ignored)];
+        optional.retain(|(_, number)| rows.iter().any(|p| number(p) > 0));
+        Self { plan, rows, measures: measures(plan), optional }
+    }
+}
+
+/// What a partition is to the slice: mark, word and colour.
+fn role_cell(role: PartitionRole) -> Cell {
+    let (mark, colour) = match role {
+        PartitionRole::Unexpected => ("!", Role::Warn),
+        PartitionRole::Emptied => ("✘", Role::Delete),
+        PartitionRole::Left => ("·", Role::Zombie),
+        PartitionRole::Intended => ("✔", Role::Ok),
+        PartitionRole::Touched => ("~", Role::Dim),
+    };
+    Cell::new(format!("{mark} {}", role.alarm().unwrap_or(role.as_str())), colour)
+}
 
 impl Rows for PlanPartitions<'_> {
     fn len(&self) -> usize {
-        self.0.map_or(0, |p| p.partitions.len())
+        self.rows.len()
     }
 
     fn columns(&self) -> Vec<Column> {
-        let mut columns = vec![Column::left("partition")];
+        let mut columns = vec![Column::left("partition"), Column::left("what")];
         for title in ["before", "source", "after", "+", "~", "-", "z", "="] {
             columns.push(Column::right(title));
         }
+        columns.extend(self.optional.iter().map(|(title, _)| Column::right(*title)));
+        columns.extend(self.measures.iter().map(|name| Column::right(format!("Σ {}", escape_controls(name)))));
         columns
     }
 
     fn cell(&self, row: usize, column: usize) -> Cell {
-        let Some(partition) = self.0.and_then(|p| p.partitions.get(row)) else { return Cell::dim("") };
+        let Some(partition) = self.rows.get(row) else { return Cell::dim("") };
         let (number, colour) = match column {
             0 => return Cell::text(partition.label()),
-            1 => (Some(partition.before), Role::Text),
-            2 => (Some(partition.source), Role::Text),
-            3 => (Some(partition.after), Role::Text),
-            4 => (Some(partition.inserted), Role::Insert),
-            5 => (partition.updated, Role::Update),
-            6 => (Some(partition.deleted), Role::Delete),
-            7 => (Some(partition.zombies), Role::Zombie),
-            _ => (Some(partition.unchanged), Role::Same),
+            1 => return role_cell(partition.role),
+            2 => (Some(partition.before), Role::Text),
+            3 => (Some(partition.source), Role::Text),
+            4 => (Some(partition.after), Role::Text),
+            5 => (Some(partition.inserted), Role::Insert),
+            6 => (partition.updated, Role::Update),
+            7 => (Some(partition.deleted), Role::Delete),
+            8 => (Some(partition.zombies), Role::Zombie),
+            9 => (Some(partition.unchanged), Role::Same),
+            n => match self.optional.get(n - FIXED) {
+                Some((_, number)) => (Some(number(partition)), Role::Same),
+                None => return self.measure(partition, n - FIXED - self.optional.len()),
+            },
         };
-        if self.0.is_some_and(|p| !p.refusals.is_empty()) {
+        if self.plan.is_some_and(|p| !p.refusals.is_empty()) {
             return Cell::dim("–");
         }
         match number {
@@ -112,5 +182,18 @@ impl Rows for PlanPartitions<'_> {
             Some(n) => Cell::new(grouped(n), colour),
             None => Cell::dim("?"),
         }
+    }
+}
+
+impl PlanPartitions<'_> {
+    /// `1,400 → 750`; one number where it stays. A partition that is only listed
+    /// was not read.
+    fn measure(&self, partition: &PlanPartition, at: usize) -> Cell {
+        let Some(sums) = self.measures.get(at).and_then(|name| partition.measures.get(name)) else {
+            return Cell::dim("?");
+        };
+        let side = |name: &str| sums.get(name).and_then(|v| v.as_str()).map_or("?".to_owned(), amount);
+        let (before, after) = (side("before"), side("after"));
+        if before == after { Cell::dim(after) } else { Cell::new(format!("{before} → {after}"), Role::Update) }
     }
 }

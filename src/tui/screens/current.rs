@@ -2,7 +2,7 @@
 
 use super::compare::Pane;
 use super::table::Tab;
-use super::{compare_rows, files, history, lake, partitions, rows, schema};
+use super::{compare_rows, files, history, keys, lake, partitions, rows, schema};
 use crate::tui::app::Screen;
 use crate::tui::shared::Core;
 use crate::tui::widgets::grid::{GridState, Rows};
@@ -25,9 +25,10 @@ pub fn rows<'a>(screen: &'a Screen, core: &Core) -> Option<Box<dyn Rows + 'a>> {
         Screen::Compare(compare) => match compare.pane {
             Pane::Rows => Box::new(compare_rows::DiffRows::new(compare)),
             Pane::Gates => return None,
-            Pane::Partitions => Box::new(compare_rows::PlanPartitions(compare.plan())),
+            Pane::Partitions => Box::new(compare_rows::PlanPartitions::new(compare.plan())),
         },
-        Screen::Form(_) | Screen::Apply(_) => return None,
+        Screen::Keys(screen) => Box::new(keys::rows(screen, core)),
+        Screen::Form(_) | Screen::Paste(_) | Screen::Apply(_) => return None,
     })
 }
 
@@ -48,7 +49,8 @@ pub fn grid(screen: &mut Screen) -> Option<&mut GridState> {
             Pane::Gates => return None,
             Pane::Partitions => &mut compare.partitions_grid,
         },
-        Screen::Form(_) | Screen::Apply(_) => return None,
+        Screen::Keys(screen) => &mut screen.grid,
+        Screen::Form(_) | Screen::Paste(_) | Screen::Apply(_) => return None,
     })
 }
 

@@ -3,15 +3,18 @@
 
 pub mod apply;
 pub mod compare;
+pub mod compare_gates;
 pub mod compare_rows;
 pub mod current;
 pub mod effects;
 pub mod files;
 pub mod form;
 pub mod history;
+pub mod keys;
 pub mod lake;
 pub mod overview;
 pub mod partitions;
+pub mod paste;
 pub mod rows;
 pub mod schema;
 pub mod table;

@@ -3,17 +3,20 @@
 
 use std::collections::HashSet;
 
-use super::{compare, table};
+use super::{compare, paste, table};
 use crate::action::Id;
 use crate::error::ErrorKind;
+use crate::ops::SavedConfig;
 use crate::tui::app::{App, Screen};
 use crate::tui::load::Load;
 use crate::tui::msg::{Answer, Failure, JobId};
 use crate::tui::overlays::Overlay;
 use crate::tui::overlays::confirm::Confirm;
+use crate::tui::overlays::save_config::SaveConfig;
 use crate::tui::screens::apply::ApplyScreen;
 use crate::tui::screens::compare::CompareScreen;
 use crate::tui::screens::form::FormScreen;
+use crate::tui::screens::keys::KeysScreen;
 use crate::tui::screens::lake::LakeScreen;
 use crate::tui::screens::table::TableScreen;
 use crate::tui::shared::Core;
@@ -23,8 +26,9 @@ pub(super) fn answer(app: &mut App, id: JobId, answer: Answer) {
         app.core.progress(id, progress);
         return;
     }
+    let mut detached = false;
     if !answer.is_partial() {
-        app.core.jobs.remove(&id);
+        detached = app.core.jobs.remove(&id).is_some_and(|job| job.detached);
     }
     if app.planning.waits_for(id) {
         planned(app, answer);
@@ -38,7 +42,7 @@ pub(super) fn answer(app: &mut App, id: JobId, answer: Answer) {
         }
     }
     let Some(at) = found else {
-        unclaimed(&mut app.core, answer);
+        unclaimed(app, answer, detached);
         return;
     };
     let core = &mut app.core;
@@ -57,16 +61,38 @@ pub(super) fn answer(app: &mut App, id: JobId, answer: Answer) {
                 screen.compare_next = go && screen.info.is_loading();
             }
         }
-        Screen::Form(form) => in_form(form, core, answer),
-        Screen::Compare(screen) => in_compare(screen, core, id, answer),
+        Screen::Form(form) => app.overlay = in_form(form, core, id, answer).or(app.overlay.take()),
+        Screen::Paste(paste) => match answer {
+            Answer::Candidates(found) => {
+                paste.candidates.finish(found, core.clock);
+                paste.picked = None;
+            }
+            Answer::Failed(failure) => paste.candidates.fail(failure),
+            _ => {}
+        },
+        Screen::Keys(keys) => in_keys(keys, core, answer),
+        Screen::Compare(screen) => {
+            let planned = screen.load.waits_for(id);
+            let failure = if let Answer::Failed(failure) = &answer { Some(failure.clone()) } else { None };
+            in_compare(screen, core, id, answer);
+            if let Some(failure) = failure.filter(|_| planned) {
+                paste::refused(app, &failure);
+            }
+        }
         Screen::Apply(screen) => in_apply(screen, core, answer),
     }
 }
 
-/// Answers of jobs that no screen waits for: a saved plan, or a failure of one.
-fn unclaimed(core: &mut Core, answer: Answer) {
+/// Answers of jobs that no screen waits for: what was saved, or a failure of it.
+fn unclaimed(app: &mut App, answer: Answer, detached: bool) {
+    let core = &mut app.core;
     match answer {
         Answer::Saved(path) => core.say(format!("the plan was saved to {path}")),
+        Answer::ConfigSaved(saved) => {
+            core.say(format!("✔ saved to {}", saved.file.display()));
+            settings_hold(app, &saved);
+        }
+        Answer::Failed(failure) if detached => core.fail(failure),
         // A stale job that was cancelled has nothing to say.
         Answer::Failed(failure) if failure.kind != ErrorKind::Cancelled => core.note(&failure),
         _ => {}
@@ -210,13 +236,61 @@ fn failed(screen: &mut TableScreen, core: &mut Core, id: JobId, failure: Failure
     }
 }
 
-fn in_form(form: &mut FormScreen, core: &mut Core, answer: Answer) {
+/// What was saved is what the screens know of the table from now on.
+fn settings_hold(app: &mut App, saved: &SavedConfig) {
+    let Some(known) = saved.config.tables.get(&saved.section) else { return };
+    for screen in &mut app.screens {
+        let info = match screen {
+            Screen::Form(form) => Some(&mut form.info),
+            Screen::Paste(paste) => Some(&mut paste.info),
+            Screen::Keys(keys) => Some(&mut keys.info),
+            Screen::Compare(compare) => Some(&mut compare.info),
+            Screen::Table(table) => table.info.value.as_mut(),
+            Screen::Lake(_) | Screen::Apply(_) => None,
+        };
+        if let Some(info) = info.filter(|info| info.location == saved.location) {
+            info.settings.known = known.clone();
+        }
+    }
+}
+
+/// The dialog that an answer opens, if it does.
+fn in_form(form: &mut FormScreen, core: &mut Core, id: JobId, answer: Answer) -> Option<Overlay> {
     match answer {
         Answer::Candidates(found) => {
             form.candidates.finish(found, core.clock);
             form.picked = None;
         }
+        Answer::Profiled(profile) => form.profile.finish(*profile, core.clock),
+        Answer::ConfigChange(change) => {
+            form.change = Load::default();
+            if change.is_none() {
+                core.say(format!("{} says so already", change.file.display()));
+                return None;
+            }
+            return Some(Overlay::SaveConfig(Box::new(SaveConfig::new(*change))));
+        }
+        Answer::Failed(failure) if form.change.waits_for(id) => {
+            form.change = Load::default();
+            core.fail(failure);
+        }
+        Answer::Failed(failure) if form.profile.waits_for(id) => form.profile.fail(failure),
         Answer::Failed(failure) => form.candidates.fail(failure),
+        _ => {}
+    }
+    None
+}
+
+fn in_keys(screen: &mut KeysScreen, core: &mut Core, answer: Answer) {
+    match answer {
+        Answer::Keys(report) => {
+            screen.load.finish(*report, core.clock);
+            screen.grid.cursor = crate::tui::screens::keys::rows(screen, core).first_candidate();
+        }
+        Answer::Failed(failure) => {
+            core.note(&failure);
+            screen.load.fail(failure);
+        }
         _ => {}
     }
 }

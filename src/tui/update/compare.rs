@@ -7,6 +7,7 @@ use crate::tui::msg::Request;
 use crate::tui::overlays::Overlay;
 use crate::tui::overlays::confirm::Confirm;
 use crate::tui::screens::compare::{CompareScreen, Pane};
+use crate::tui::screens::form::IGNORE;
 use crate::tui::shared::Core;
 
 pub(super) fn act(app: &mut App, id: Id) {
@@ -37,6 +38,7 @@ pub(super) fn act(app: &mut App, id: Id) {
             compare.reset_rows();
             request(compare, &mut app.core);
         }
+        Id::Ignore => ignore(app),
         Id::Apply => {
             if let Some(plan) = compare.plan().filter(|_| !app.core.read_only) {
                 let (name, location) = (compare.info.name.clone(), compare.info.location.clone());
@@ -56,13 +58,21 @@ pub(super) fn act(app: &mut App, id: Id) {
 
 /// Asks for the comparison.
 pub(super) fn request(compare: &mut CompareScreen, core: &mut Core) {
-    let request = Request::Compare {
-        location: compare.info.location.clone(),
-        source: compare.source.clone(),
-        key: compare.key.clone(),
-        ignore: compare.ignore.clone(),
-    };
+    let request = Request::Compare { location: compare.info.location.clone(), asked: Box::new(compare.asked.clone()) };
     core.load(&mut compare.load, request);
+}
+
+/// Takes the proposed technical columns, also into the form below, and compares again.
+fn ignore(app: &mut App) {
+    let Some((Screen::Compare(compare), below)) = app.screens.split_last_mut() else { return };
+    let Some(columns) = compare.technical().map(|t| t.columns.clone()) else { return };
+    let new = columns.into_iter().filter(|c| !compare.asked.ignore.contains(c)).collect::<Vec<_>>();
+    compare.asked.ignore.extend(new);
+    if let Some(Screen::Form(form)) = below.last_mut() {
+        form.fields[IGNORE].set(compare.asked.ignore.join(", "));
+    }
+    compare.reset_rows();
+    request(compare, &mut app.core);
 }
 
 fn choose(compare: &mut CompareScreen, strategy: usize) {
@@ -92,5 +102,10 @@ fn show(compare: &mut CompareScreen, effect: Effect) {
 
 fn step_effect(compare: &mut CompareScreen, by: usize) {
     let at = Effect::ALL.iter().position(|e| *e == compare.effect).unwrap_or(0);
-    show(compare, Effect::ALL[(at + by) % Effect::ALL.len()]);
+    let steps = (1..=Effect::ALL.len()).map(|n| Effect::ALL[(at + n * by) % Effect::ALL.len()]);
+    // Effects without rows are passed over; the table above says that they have none.
+    let next = steps.clone().find(|effect| compare.rows_of(*effect) > 0).or_else(|| steps.clone().next());
+    if let Some(effect) = next {
+        show(compare, effect);
+    }
 }

@@ -2,89 +2,132 @@
 
 use crossterm::event::KeyCode;
 
-use crate::action::Key;
+use super::paste;
+use crate::action::{Id, Key};
 use crate::tui::app::{App, Screen};
+use crate::tui::msg::Request;
 use crate::tui::screens::compare::CompareScreen;
-use crate::tui::screens::form::{FormScreen, IGNORE, KEY, SOURCE};
+use crate::tui::screens::form::{FormScreen, KEY, SOURCE};
+use crate::tui::screens::keys::KeysScreen;
 
-/// Takes a key; `false` for those that the form leaves to the registry (Esc).
+/// Takes a key; `false` for those that the form leaves to the registry.
 pub(super) fn key(app: &mut App, key: Key) -> bool {
     let Some(Screen::Form(form)) = app.screens.last_mut() else { return false };
     match key.code() {
-        KeyCode::Esc => return false,
         KeyCode::Enter => enter(app),
         KeyCode::Tab if form.focus == SOURCE && form.complete() => {}
-        KeyCode::Tab => form.focus = (form.focus + 1) % form.fields.len(),
-        KeyCode::BackTab => form.focus = (form.focus + form.fields.len() - 1) % form.fields.len(),
-        KeyCode::Down if form.focus == SOURCE && !form.candidates().is_empty() => {
-            let last = form.candidates().len() - 1;
-            form.picked = Some(form.picked.map_or(0, |p| (p + 1).min(last)));
-        }
+        KeyCode::Tab => step(form, 1),
+        KeyCode::BackTab => step(form, form.fields.len() - 1),
+        KeyCode::Down => match form.suggestions().len() {
+            0 => step(form, 1),
+            n => form.picked = Some(form.picked.map_or(0, |p| (p + 1).min(n - 1))),
+        },
         KeyCode::Up if form.picked.is_some() => form.picked = form.picked.and_then(|p| p.checked_sub(1)),
-        KeyCode::Down => form.focus = (form.focus + 1) % form.fields.len(),
-        KeyCode::Up => form.focus = form.focus.saturating_sub(1),
+        KeyCode::Up => step(form, form.fields.len() - 1),
         _ => {
-            if form.fields[form.focus].key(key) {
-                form.complaint = None;
-                if form.focus == SOURCE {
-                    form.picked = None;
-                }
+            if !form.fields[form.focus].key(key) {
+                return false;
             }
+            form.complaint = None;
+            form.picked = None;
         }
     }
     true
 }
 
-/// Enter takes the chosen candidate, goes to the next field, and at last compares.
+pub(super) fn act(app: &mut App, id: Id) {
+    let Some(Screen::Form(form)) = app.screens.last_mut() else { return };
+    match id {
+        Id::GoOn => enter(app),
+        Id::NextPane => step(form, 1),
+        Id::PreviousPane => step(form, form.fields.len() - 1),
+        Id::Statement => {
+            let source = form.text(SOURCE).to_owned();
+            let info = form.info.clone();
+            paste::open(app, info, source);
+        }
+        Id::SaveConfig => match form.check_columns() {
+            Ok(()) => {
+                let request = Request::ConfigChange { table: form.info.key(), known: form.known() };
+                app.core.load(&mut form.change, request);
+            }
+            Err(wrong) => complain(form, wrong),
+        },
+        Id::Keys => match form.check_columns() {
+            Ok(()) => {
+                let source = form.text(SOURCE);
+                let source = (!source.is_empty()).then(|| source.to_owned());
+                let screen = KeysScreen::new(form.info.clone(), source, form.columns(KEY));
+                app.screens.push(Screen::Keys(Box::new(screen)));
+                ask_keys(app);
+            }
+            Err(wrong) => complain(form, wrong),
+        },
+        _ => {}
+    }
+}
+
+/// Asks for what the keys screen shows.
+pub(super) fn ask_keys(app: &mut App) {
+    let Some(Screen::Keys(screen)) = app.screens.last_mut() else { return };
+    let (location, source, key) = (screen.info.location.clone(), screen.source.clone(), screen.key.clone());
+    app.core.load(&mut screen.load, Request::Keys { location, source, key });
+}
+
+fn step(form: &mut FormScreen, by: usize) {
+    form.focus = (form.focus + by) % form.fields.len();
+    form.picked = None;
+}
+
+fn complain(form: &mut FormScreen, (field, said): (usize, String)) {
+    form.complaint = Some(said);
+    form.focus = field;
+    form.picked = None;
+}
+
+/// Enter takes the chosen suggestion, goes to the key where none is known, and
+/// at last compares.
 fn enter(app: &mut App) {
     let Some(Screen::Form(form)) = app.screens.last_mut() else { return };
-    if form.focus == SOURCE && form.picked.is_some() {
-        form.complete();
+    if let Some(suggestion) = form.picked.and_then(|p| form.suggestions().get(p).cloned()) {
+        form.take(&suggestion);
+        if form.focus != SOURCE {
+            return;
+        }
     }
-    if form.fields[SOURCE].text().trim().is_empty() {
-        form.complaint = Some("name a source first".into());
-        form.focus = SOURCE;
-        return;
-    }
-    if form.focus == SOURCE && form.fields[KEY].text().trim().is_empty() {
+    if form.focus == SOURCE && !form.text(SOURCE).is_empty() && form.text(KEY).is_empty() {
         form.focus = KEY;
         return;
     }
-    let unknown = [KEY, IGNORE].into_iter().find_map(|field| {
-        let known = |c: &String| form.info.metadata.schema.find(c).is_some();
-        form.columns(field).into_iter().find(|c| !known(c)).map(|column| (field, column))
-    });
-    if let Some((field, column)) = unknown {
-        form.complaint = Some(format!("the table has no column {column}"));
-        form.focus = field;
-        return;
+    match form.wanted() {
+        Ok(asked) => {
+            let screen = CompareScreen::new(form.info.clone(), asked);
+            app.screens.push(Screen::Compare(Box::new(screen)));
+        }
+        Err(wrong) => complain(form, wrong),
     }
-    let screen = CompareScreen::new(
-        form.info.clone(),
-        form.fields[SOURCE].text().trim().to_owned(),
-        form.columns(KEY),
-        form.columns(IGNORE),
-    );
-    app.screens.push(Screen::Compare(Box::new(screen)));
 }
 
 impl FormScreen {
     /// Takes the chosen candidate over, or what all candidates have in common;
     /// `false` where that adds nothing.
     fn complete(&mut self) -> bool {
-        let typed = self.fields[SOURCE].text().to_owned();
-        let text = match self.picked.and_then(|p| self.candidates().get(p)) {
-            Some(candidate) => candidate.clone(),
-            None => common_start(self.candidates()),
-        };
-        if text.is_empty() || text == typed || (self.picked.is_none() && !text.starts_with(&typed)) {
-            return false;
+        match completed(self.fields[SOURCE].text(), self.candidates(), self.picked) {
+            Some(text) => {
+                self.take(&text);
+                true
+            }
+            None => false,
         }
-        self.fields[SOURCE].set(text);
-        self.picked = None;
-        self.complaint = None;
-        true
     }
+}
+
+/// What a source's text becomes by completion; `None` where nothing is added.
+pub(super) fn completed(typed: &str, candidates: &[String], picked: Option<usize>) -> Option<String> {
+    let chosen = picked.and_then(|p| candidates.get(p));
+    let text = chosen.cloned().unwrap_or_else(|| common_start(candidates));
+    let adds = !text.is_empty() && text != typed && (chosen.is_some() || text.starts_with(typed));
+    adds.then_some(text)
 }
 
 fn common_start(texts: &[String]) -> String {

@@ -2,12 +2,13 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
-use super::{compare, form, lake, navigate, overlays, table};
+use super::{compare, form, lake, navigate, overlays, paste, table};
 use crate::action::{self, Id, Key, ctrl};
 use crate::tui::app::{App, Screen};
 use crate::tui::draw::too_small;
 use crate::tui::msg::{Command, Request};
 use crate::tui::overlays::{Overlay, activity, filter, help, palette};
+use crate::tui::screens::form::KEY;
 
 /// The exit code after Ctrl-C.
 const INTERRUPTED: u8 = 130;
@@ -29,7 +30,7 @@ pub(super) fn key(app: &mut App, event: KeyEvent) {
         overlays::key(app, key);
     } else if app.core.error.is_some() && key.code() == KeyCode::Esc {
         app.core.error = None;
-    } else if matches!(app.top(), Screen::Form(_)) && form::key(app, key) {
+    } else if takes_text(app, key) {
     } else if let Some(action) = action::find(key, &app.scopes(), &app.facts()) {
         run(app, action);
     }
@@ -79,8 +80,33 @@ fn act(app: &mut App, id: Id) {
             Screen::Lake(_) => lake::act(app, id),
             Screen::Table(_) => table::act(app, id),
             Screen::Compare(_) => compare::act(app, id),
-            Screen::Form(_) | Screen::Apply(_) => {}
+            Screen::Form(_) => form::act(app, id),
+            Screen::Paste(_) => paste::act(app, id),
+            Screen::Keys(_) if id == Id::Open => take_key(app),
+            Screen::Keys(_) if id == Id::Refresh => form::ask_keys(app),
+            Screen::Keys(_) | Screen::Apply(_) => {}
         },
+    }
+}
+
+/// Places of text take keys before the registry does.
+fn takes_text(app: &mut App, key: Key) -> bool {
+    match app.top() {
+        Screen::Form(_) => form::key(app, key),
+        Screen::Paste(_) => paste::key(app, key),
+        _ => false,
+    }
+}
+
+/// The proposed columns become the key of the form below.
+fn take_key(app: &mut App) {
+    let Screen::Keys(screen) = app.top() else { return };
+    let Some(columns) = screen.selected(&app.core).map(|c| c.columns.join(", ")) else { return };
+    app.screens.pop();
+    if let Some(Screen::Form(form)) = app.screens.last_mut() {
+        form.fields[KEY].set(columns);
+        form.focus = KEY;
+        form.complaint = None;
     }
 }
 
@@ -129,8 +155,7 @@ fn pop(app: &mut App) {
         if committed {
             app.lake_is_stale = true;
             // The plan on the screens below is used up; the table has moved on.
-            while app.screens.len() > 1 && matches!(app.top(), Screen::Compare(_) | Screen::Form(_) | Screen::Apply(_))
-            {
+            while app.screens.len() > 1 && !matches!(app.top(), Screen::Lake(_) | Screen::Table(_)) {
                 app.screens.pop();
             }
             refresh_below(app);
@@ -150,7 +175,7 @@ fn refresh_below(app: &mut App) {
             app.lake_is_stale = false;
             lake::act(app, Id::Refresh);
         }
-        Screen::Form(_) | Screen::Compare(_) | Screen::Apply(_) => {}
+        Screen::Form(_) | Screen::Paste(_) | Screen::Keys(_) | Screen::Compare(_) | Screen::Apply(_) => {}
     }
 }
 
@@ -190,7 +215,7 @@ fn open_filter(app: &mut App) {
             Some(filter) => filter,
             None => return,
         },
-        Screen::Form(_) | Screen::Compare(_) | Screen::Apply(_) => return,
+        Screen::Form(_) | Screen::Paste(_) | Screen::Keys(_) | Screen::Compare(_) | Screen::Apply(_) => return,
     };
     let input = crate::tui::input::TextInput::new(text);
     app.overlay = Some(Overlay::Filter(filter::Filter { input, about, complaint: None }));

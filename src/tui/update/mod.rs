@@ -9,6 +9,7 @@ mod keys;
 mod lake;
 mod navigate;
 mod overlays;
+mod paste;
 mod settle;
 mod table;
 

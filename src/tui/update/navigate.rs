@@ -47,7 +47,7 @@ pub(super) fn wheel(app: &mut App, rows: i32) {
         None => move_by(app, rows.into()),
         Some(Overlay::Help(help)) => help.top = shifted(help.top, rows.into()),
         Some(Overlay::Activity(activity)) => activity.top = shifted(activity.top, rows.into()),
-        Some(Overlay::Palette(_) | Overlay::Filter(_) | Overlay::Confirm(_)) => {}
+        Some(Overlay::Palette(_) | Overlay::Filter(_) | Overlay::Confirm(_) | Overlay::SaveConfig(_)) => {}
     }
 }
 
@@ -73,8 +73,9 @@ fn move_by(app: &mut App, delta: i64) {
     }
     match screen {
         Screen::Table(table) => table.overview.top = shifted(table.overview.top, delta).min(last_overview),
+        Screen::Paste(paste) => paste.text.move_by(delta),
         Screen::Compare(compare) if compare.pane == Pane::Gates => {
-            let lines = crate::tui::screens::compare::gate_lines(compare, cells).len();
+            let lines = crate::tui::screens::compare_gates::lines(compare, cells).len();
             compare.gates_top = shifted(compare.gates_top, delta).min(lines.saturating_sub(1));
         }
         _ => {}

@@ -2,9 +2,10 @@
 
 use crossterm::event::KeyCode;
 
-use super::{confirm, keys, navigate, table};
+use super::{confirm, keys, navigate, paste, table};
 use crate::action::{Key, ctrl};
 use crate::tui::app::{App, Screen};
+use crate::tui::msg::Request;
 use crate::tui::overlays::confirm::Outcome;
 use crate::tui::overlays::{Overlay, palette};
 
@@ -52,6 +53,13 @@ pub(super) fn key(app: &mut App, key: Key) {
             Outcome::Stay => app.overlay = Some(Overlay::Confirm(dialog)),
             Outcome::Cancel => app.core.say("nothing was written"),
             Outcome::Apply => confirm::apply(app, *dialog),
+        },
+        Some(Overlay::SaveConfig(mut dialog)) => match dialog.key(key) {
+            Outcome::Stay => app.overlay = Some(Overlay::SaveConfig(dialog)),
+            Outcome::Cancel => app.core.say("nothing was saved"),
+            Outcome::Apply => {
+                app.core.run(Request::SaveConfig(Box::new(dialog.change)));
+            }
         },
         None => {}
     }
@@ -102,7 +110,7 @@ fn palette_key(app: &mut App, mut palette: palette::Palette, key: Key) {
 /// confirms a change has to be typed.
 pub(super) fn paste(app: &mut App, text: &str) {
     match &mut app.overlay {
-        Some(Overlay::Confirm(_)) => {
+        Some(Overlay::Confirm(_) | Overlay::SaveConfig(_)) => {
             app.core.say("pasted text does not confirm; type it");
         }
         Some(Overlay::Filter(filter)) => filter.input.paste(text),
@@ -111,13 +119,15 @@ pub(super) fn paste(app: &mut App, text: &str) {
             palette.cursor = 0;
         }
         Some(Overlay::Help(_) | Overlay::Activity(_)) => {}
-        None => {
-            if let Some(Screen::Form(form)) = app.screens.last_mut() {
+        None => match app.screens.last_mut() {
+            Some(Screen::Form(form)) => {
                 form.fields[form.focus].paste(text);
                 form.picked = None;
                 form.complaint = None;
             }
-        }
+            Some(Screen::Paste(screen)) => paste::paste(screen, text),
+            _ => {}
+        },
     }
 }
 

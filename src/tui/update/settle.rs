@@ -7,7 +7,8 @@ use crate::tui::load::PAGE;
 use crate::tui::msg::Request;
 use crate::tui::screens::compare::{CompareScreen, Pane};
 use crate::tui::screens::current;
-use crate::tui::screens::form::{FormScreen, SOURCE};
+use crate::tui::screens::form::{FormScreen, KEY, SOURCE};
+use crate::tui::screens::paste::{Focus, PasteScreen};
 use crate::tui::screens::table::{Tab, TableScreen};
 use crate::tui::shared::Core;
 
@@ -29,7 +30,8 @@ fn ask(app: &mut App) {
         Screen::Table(table) => self::table(table, &mut app.core, height),
         Screen::Form(form) => self::form(form, &mut app.core),
         Screen::Compare(compare) => comparison(compare, &mut app.core, height),
-        Screen::Lake(_) | Screen::Apply(_) => {}
+        Screen::Paste(paste) => self::paste(paste, &mut app.core),
+        Screen::Lake(_) | Screen::Keys(_) | Screen::Apply(_) => {}
     }
 }
 
@@ -79,6 +81,24 @@ fn form(form: &mut FormScreen, core: &mut Core) {
         form.asked = Some(typed.to_owned());
         let request = Request::Candidates { location: form.info.location.clone(), typed: typed.to_owned() };
         core.load(&mut form.candidates, request);
+    }
+    // A source that is still being typed is not read.
+    let now = (form.text(SOURCE).to_owned(), form.columns(KEY));
+    if !matches!(form.focus, SOURCE | KEY) && !now.0.is_empty() && form.profiled.as_ref() != Some(&now) {
+        form.profiled = Some(now.clone());
+        let location = form.info.location.clone();
+        core.load(&mut form.profile, Request::Profile { location, source: now.0, key: now.1 });
+    }
+}
+
+fn paste(paste: &mut PasteScreen, core: &mut Core) {
+    let height = paste.text_height(core);
+    paste.text.follow(height);
+    let typed = paste.source.text();
+    if paste.focus == Focus::Source && paste.asked.as_deref() != Some(typed) {
+        paste.asked = Some(typed.to_owned());
+        let request = Request::Candidates { location: paste.info.location.clone(), typed: typed.to_owned() };
+        core.load(&mut paste.candidates, request);
     }
 }
 

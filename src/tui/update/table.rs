@@ -1,6 +1,7 @@
 //! What actions do on the table screen.
 
 use super::keys::plan_write;
+use super::paste;
 use crate::action::Id;
 use crate::ops::At;
 use crate::predicate::Predicate;
@@ -34,6 +35,11 @@ pub(super) fn act(app: &mut App, id: Id) {
             if let Some(info) = &table.info.value {
                 let form = FormScreen::new(info.clone());
                 app.screens.push(Screen::Form(Box::new(form)));
+            }
+        }
+        Id::Statement => {
+            if let Some(info) = table.info.value.clone() {
+                paste::open(app, info, String::new());
             }
         }
         Id::OnlyMarked => only_marked(table),
