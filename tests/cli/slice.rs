@@ -49,5 +49,5 @@ fn what_was_not_asked_for_comes_first_then_what_did_not_come() {
     assert_eq!(plan["spec"]["slice"], SLICE);
     assert_eq!(say(&["plan", "append"], &["--slice", "company_code = '1000'"]).status.code(), Some(2));
     assert_eq!(say(&["plan", "append"], &["--expect-rows", "3"]).status.code(), Some(3));
-    assert_eq!(say(&["plan", "merge"], &["--expect-rows", "2"]).status.code(), Some(0));
+    assert_eq!(say(&["plan", "overwrite"], &["--expect-rows", "2"]).status.code(), Some(0));
 }
