@@ -78,6 +78,9 @@ pub struct SourceArgs {
     /// known ones: upsert, delete or before-image; auto finds the column
     #[arg(long, value_name = "COLUMN[=CODE:MEANING,…]", value_parser = operations::parse)]
     pub operation_column: Option<OperationColumn>,
+    /// Compare every cell of rows whose hashes are equal
+    #[arg(long)]
+    pub exact_cells: bool,
 }
 
 impl SourceArgs {
@@ -97,6 +100,7 @@ impl SourceArgs {
             ignore: self.ignore.clone(),
             slice: self.slice.clone(),
             expect_rows: self.expect_rows,
+            exact_cells: self.exact_cells,
             view: SourceView {
                 operations: self.operation_column.clone(),
                 latest_by: self.latest_by.clone(),

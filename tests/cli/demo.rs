@@ -124,3 +124,77 @@ fn without_a_terminal_nothing_is_confirmed() {
     let (code, _) = lake.run(&["plan", "overwrite", TABLE, "--source", &source, "--apply", "--yes", "--read-only"]);
     assert_eq!((code, lake.version()), (5, 6));
 }
+
+/// What a plan does, without what names this one plan.
+fn numbers(plan: &Json) -> Json {
+    let mut kept = plan.clone();
+    let object = kept.as_object_mut().expect("a plan");
+    for name in ["id", "created_at", "spec"] {
+        object.remove(name);
+    }
+    for partition in object["partitions"].as_array_mut().expect("partitions") {
+        // Checksums are seeded per plan.
+        partition.as_object_mut().expect("a partition").remove("written");
+    }
+    kept
+}
+
+#[test]
+fn a_pasted_statement_is_the_plan_that_its_flags_make() {
+    let lake = Lake::new();
+    let source = lake.staged("2026006");
+    let bound = format!("delivered={source}");
+    let key = "company_code,doc_number";
+    let on = "g.company_code = d.company_code AND g.doc_number = d.doc_number";
+    let cases: [(&str, String, &[&str]); 4] = [
+        (
+            "merge",
+            format!("MERGE INTO gold.working_capital AS g USING delivered d ON {on}\nWHEN MATCHED THEN UPDATE SET *\nWHEN NOT MATCHED THEN INSERT *;"),
+            &["--key", key],
+        ),
+        (
+            "merge",
+            format!(
+                "merge into `gold`.`working_capital` g using delivered as d on {on} -- the key\n\
+                 when matched and d.amount > g.amount then update set amount = d.amount\n\
+                 when not matched by source and g.fiscal_period = '2026006' then delete"
+            ),
+            &[
+                "--key",
+                key,
+                "--when",
+                "MATCHED AND s.amount > t.amount THEN UPDATE SET amount = s.amount",
+                "--when",
+                "NOT MATCHED BY SOURCE AND t.fiscal_period = '2026006' THEN DELETE",
+            ],
+        ),
+        (
+            "overwrite",
+            "SET spark.sql.sources.partitionOverwriteMode = dynamic;\n\
+             INSERT OVERWRITE gold.working_capital BY NAME SELECT * FROM delivered"
+                .to_owned(),
+            &["--key", key, "--mode", "dynamic"],
+        ),
+        (
+            "replace-where",
+            "INSERT INTO gold.working_capital BY NAME REPLACE WHERE fiscal_period BETWEEN '2026006' AND '2026006' TABLE delivered"
+                .to_owned(),
+            &["--key", key, "--where", "fiscal_period BETWEEN '2026006' AND '2026006'"],
+        ),
+    ];
+    for (at, (kind, sql, flags)) in cases.iter().enumerate() {
+        let file = lake.path(&format!("{at}.sql"));
+        std::fs::write(&file, sql).unwrap();
+        let stated: &[&str] = if *kind == "merge" { &[] } else { &["--key", key] };
+        let pasted = lake.run(&[&["plan", kind, TABLE, "--source", &bound, "--sql", &file], stated].concat());
+        let flagged = lake.run(&[&["plan", kind, TABLE, "--source", &source], *flags].concat());
+        assert_eq!(pasted.0, flagged.0, "{sql}: {}", pasted.1);
+        assert_eq!(numbers(&pasted.1), numbers(&flagged.1), "{sql}");
+        let spec = |plan: &Json| {
+            let mut spec = plan["spec"].clone();
+            spec.as_object_mut().expect("a spec").remove("hash_seed");
+            spec
+        };
+        assert_eq!(spec(&pasted.1), spec(&flagged.1), "{sql}");
+    }
+}
