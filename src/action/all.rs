@@ -165,6 +165,8 @@ pub const ALL: &[Action] = &[
                 None
             }
         }),
+    Action::new(Id::Export, "Export the rows of this effect to a file", Scope::Compare, &[ch('x')])
+        .when(|f| (!f.has_plan).then_some("there is no plan yet")),
     Action::new(Id::SavePlan, "Save the plan to a file", Scope::Compare, &[ch('w')])
         .hint(41, "save plan")
         .when(|f| (!f.has_plan).then_some("there is no plan yet")),

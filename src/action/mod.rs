@@ -65,6 +65,7 @@ pub enum Id {
     Gates,
     Apply,
     SavePlan,
+    Export,
     UndoThis,
     /// The box for a statement.
     Statement,

@@ -206,11 +206,13 @@ async fn perform(
             shared.settle_on(&saved.config);
             Answer::ConfigSaved(Box::new(saved))
         }
+        Request::Export { plan, effect, path } => {
+            let rows = rows_of(&shared, &plan)?;
+            let exported = ops::export_effect(&rows, effect, Path::new(&path), false, &progress).await?;
+            Answer::Exported { path, rows: exported.rows }
+        }
         Request::Diff { plan, effect, offset, limit } => {
-            let rows = lock(&shared.rows).get(&plan).cloned().ok_or_else(|| {
-                Error::new(ErrorKind::Refused, "the rows of this plan are not at hand")
-                    .hint("r compares again; a refused plan has no rows.")
-            })?;
+            let rows = rows_of(&shared, &plan)?;
             Answer::Diff { page: rows.page(effect, offset, limit).await?, offset }
         }
         Request::PlanRestore { location, to } => {
@@ -228,6 +230,13 @@ async fn perform(
             Answer::Applied(Box::new(report))
         }
         Request::SavePlan { plan, path } => Answer::Saved(save(&plan, Path::new(&path)).await?),
+    })
+}
+
+fn rows_of(shared: &Shared, plan: &str) -> Result<EffectRows> {
+    lock(&shared.rows).get(plan).cloned().ok_or_else(|| {
+        Error::new(ErrorKind::Refused, "the rows of this plan are not at hand")
+            .hint("r compares again; a refused plan has no rows.")
     })
 }
 

@@ -128,6 +128,12 @@ pub enum Request {
         offset: u64,
         limit: usize,
     },
+    /// All rows of an effect into a file that is not there yet.
+    Export {
+        plan: String,
+        effect: Effect,
+        path: String,
+    },
     PlanRestore {
         location: String,
         to: u64,
@@ -167,6 +173,7 @@ pub enum Answer {
     Planned(Box<Plan>),
     Applied(Box<ApplyReport>),
     Saved(String),
+    Exported { path: String, rows: u64 },
     Progress(ProgressState),
     Failed(Failure),
 }
@@ -279,6 +286,7 @@ impl Request {
             Request::PlanUndo { .. } => "planning the undo",
             Request::Apply { .. } => "applying",
             Request::SavePlan { .. } => "saving the plan",
+            Request::Export { .. } => "exporting rows",
         }
     }
 
@@ -288,6 +296,7 @@ impl Request {
             self,
             Request::Compare { .. }
                 | Request::Keys { .. }
+                | Request::Export { .. }
                 | Request::PlanRestore { .. }
                 | Request::PlanUndo { .. }
                 | Request::Apply { .. }

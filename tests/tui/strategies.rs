@@ -367,3 +367,24 @@ fn a_proposed_key_is_taken_into_the_form() {
     driver.enter();
     assert!(driver.line_with("▸ key").contains("company_code, doc_number"), "{}", driver.screen());
 }
+
+#[test]
+fn an_effect_is_exported_under_a_name_that_can_be_changed() {
+    let mut driver = compare(SMALL, false);
+    driver.keys("x");
+    assert!(driver.screen().contains(".parquet, .csv or .md"), "{}", driver.screen());
+    let asked = |driver: &Driver| driver.waiting.iter().any(|(_, r)| matches!(r, Request::Export { .. }));
+    // An ending that says no format is said, and the name stays.
+    driver.keys("x");
+    driver.enter();
+    assert!(!asked(&driver) && matches!(driver.app.overlay, Some(Overlay::Export(_))));
+    driver.press(KeyCode::Backspace);
+    driver.enter();
+    assert!(asked(&driver) && driver.app.overlay.is_none());
+    let exported = Answer::Exported { path: "rows.csv".into(), rows: 1_200 };
+    driver.answer(|r| matches!(r, Request::Export { .. }), exported);
+    assert!(driver.screen().contains("1,200 rows were exported to rows.csv"), "{}", driver.screen());
+    driver.keys("x");
+    driver.press(KeyCode::Esc);
+    assert!(driver.screen().contains("nothing was exported"), "{}", driver.screen());
+}

@@ -2,6 +2,7 @@
 
 pub mod activity;
 pub mod confirm;
+pub mod export;
 pub mod filter;
 pub mod help;
 pub mod palette;
@@ -17,6 +18,7 @@ pub enum Overlay {
     Palette(palette::Palette),
     Filter(filter::Filter),
     Confirm(Box<confirm::Confirm>),
+    Export(Box<export::Export>),
     Activity(activity::Activity),
     SaveConfig(Box<save_config::SaveConfig>),
 }
@@ -26,6 +28,7 @@ pub fn draw(buf: &mut Buffer, area: Rect, overlay: &Overlay, app: &App) {
         Overlay::Help(help) => help::draw(buf, area, help, app),
         Overlay::Palette(palette) => palette::draw(buf, area, palette, app),
         Overlay::Filter(filter) => filter::draw(buf, area, filter, &app.core),
+        Overlay::Export(export) => export::draw(buf, area, export, &app.core),
         Overlay::Confirm(confirm) => confirm::draw(buf, area, confirm, &app.core),
         Overlay::Activity(activity) => activity::draw(buf, area, activity, &app.core),
         Overlay::SaveConfig(dialog) => save_config::draw(buf, area, dialog, &app.core),

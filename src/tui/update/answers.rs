@@ -7,6 +7,7 @@ use super::{compare, paste, table};
 use crate::action::Id;
 use crate::error::ErrorKind;
 use crate::ops::SavedConfig;
+use crate::table::number::grouped;
 use crate::tui::app::{App, Screen};
 use crate::tui::load::Load;
 use crate::tui::msg::{Answer, Failure, JobId};
@@ -87,6 +88,7 @@ pub(super) fn answer(app: &mut App, id: JobId, answer: Answer) {
 fn unclaimed(app: &mut App, answer: Answer, detached: bool) {
     let core = &mut app.core;
     match answer {
+        Answer::Exported { path, rows } => core.say(format!("{} rows were exported to {path}", grouped(rows))),
         Answer::Saved(path) => core.say(format!("the plan was saved to {path}")),
         Answer::ConfigSaved(saved) => {
             core.say(format!("✔ saved to {}", saved.file.display()));

@@ -6,6 +6,7 @@ use crate::tui::app::{App, Screen};
 use crate::tui::msg::Request;
 use crate::tui::overlays::Overlay;
 use crate::tui::overlays::confirm::Confirm;
+use crate::tui::overlays::export::Export;
 use crate::tui::screens::compare::{CompareScreen, Pane};
 use crate::tui::screens::form::IGNORE;
 use crate::tui::shared::Core;
@@ -43,6 +44,16 @@ pub(super) fn act(app: &mut App, id: Id) {
             if let Some(plan) = compare.plan().filter(|_| !app.core.read_only) {
                 let (name, location) = (compare.info.name.clone(), compare.info.location.clone());
                 app.overlay = Some(Overlay::Confirm(Box::new(Confirm::new(plan.clone(), name, location))));
+            }
+        }
+        Id::Export => {
+            let effect = compare.effect;
+            match compare.plan().filter(|_| compare.rows_of(effect) > 0) {
+                Some(plan) => {
+                    let export = Export::new(plan.id.clone(), effect, &compare.info.name);
+                    app.overlay = Some(Overlay::Export(Box::new(export)));
+                }
+                None => app.core.say("there are no rows to export"),
             }
         }
         Id::SavePlan => {

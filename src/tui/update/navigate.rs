@@ -47,7 +47,13 @@ pub(super) fn wheel(app: &mut App, rows: i32) {
         None => move_by(app, rows.into()),
         Some(Overlay::Help(help)) => help.top = shifted(help.top, rows.into()),
         Some(Overlay::Activity(activity)) => activity.top = shifted(activity.top, rows.into()),
-        Some(Overlay::Palette(_) | Overlay::Filter(_) | Overlay::Confirm(_) | Overlay::SaveConfig(_)) => {}
+        Some(
+            Overlay::Palette(_)
+            | Overlay::Filter(_)
+            | Overlay::Export(_)
+            | Overlay::Confirm(_)
+            | Overlay::SaveConfig(_),
+        ) => {}
     }
 }
 

@@ -4,6 +4,7 @@ use crossterm::event::KeyCode;
 
 use super::{confirm, keys, navigate, paste, table};
 use crate::action::{Key, ctrl};
+use crate::ops::export::check_export;
 use crate::tui::app::{App, Screen};
 use crate::tui::msg::Request;
 use crate::tui::overlays::confirm::Outcome;
@@ -47,6 +48,27 @@ pub(super) fn key(app: &mut App, key: Key) {
                 filter.complaint = None;
                 filter.input.key(key);
                 app.overlay = Some(Overlay::Filter(filter));
+            }
+        },
+        Some(Overlay::Export(mut export)) => match key.code() {
+            KeyCode::Esc => app.core.say("nothing was exported"),
+            KeyCode::Enter => {
+                let path = export.line.input.text().trim().to_owned();
+                // The same judgement that the command line makes, before the rows are read.
+                match check_export(std::path::Path::new(&path), false) {
+                    Ok(_) => {
+                        app.core.run(Request::Export { plan: export.plan, effect: export.effect, path });
+                    }
+                    Err(error) => {
+                        export.line.complaint = Some(error.message);
+                        app.overlay = Some(Overlay::Export(export));
+                    }
+                }
+            }
+            _ => {
+                export.line.complaint = None;
+                export.line.input.key(key);
+                app.overlay = Some(Overlay::Export(export));
             }
         },
         Some(Overlay::Confirm(mut dialog)) => match dialog.key(key) {
@@ -114,6 +136,7 @@ pub(super) fn paste(app: &mut App, text: &str) {
             app.core.say("pasted text does not confirm; type it");
         }
         Some(Overlay::Filter(filter)) => filter.input.paste(text),
+        Some(Overlay::Export(export)) => export.line.input.paste(text),
         Some(Overlay::Palette(palette)) => {
             palette.input.paste(text);
             palette.cursor = 0;
