@@ -188,7 +188,8 @@ class Partwise:
         if code == 2 and re.search(r"unexpected argument|unrecognized subcommand|required arguments", out + err):
             return "not there"
         plan = json.loads(out) if out.strip() else {}
-        ours = case.get("partwise", {})
+        # Some differences are those of the statement alone.
+        ours = case.get("partwise") or (case.get("statement", {}) if form == "sql" else {})
         refusals = [r["kind"] for r in plan.get("refusals", [])] or ([plan["error"]["kind"]] if "error" in plan else [])
         if refusals:
             assert code != 0, f"{refusals}, and exit code 0"
