@@ -256,6 +256,11 @@ fn an_extract_that_was_written_twice_is_one_extract() {
     let twice = docs(3).flat_map(|d| [Doc { load: 1, ..d }, Doc { load: 2, ..d }]);
     let source = deliver(&bench, "twice", twice);
     let view = SourceView { latest_by: Some("load_ts".into()), ..SourceView::default() };
+    let opened = bench.open(&table.path).expect("the table opens");
+    let keyless = SourceRequest { view: view.clone(), ..request(&source, &[]) };
+    let progress = Progress::default();
+    let plan = ops::prepare(&bench.context, &opened, &keyless, ops::Strategy::Overwrite, &progress);
+    assert!(block_on(plan).is_err_and(|e| e.message.contains("no key is known")));
     let compared = compare(&bench, &table, &SourceRequest { view, ..request(&source, &KEY) });
     assert_eq!(compared.delivery.kind, DeliveryKind::FullSlice);
     let plan = &compared.strategies[2].1.plan;

@@ -96,6 +96,10 @@ pub(super) async fn prepare_all(
         return Err(Error::new(ErrorKind::Usage, "a MERGE needs a key: the columns that identify a row")
             .hint("Give --key A,B, or set key for this table in the config."));
     }
+    if rows.key.is_empty() && rows.view.latest_by.is_some() {
+        return Err(Error::new(ErrorKind::Usage, "the newest row of a key is asked for, and no key is known")
+            .hint("Give --key A,B, or set key for this table in the config."));
+    }
     let columns: Vec<String> = table.metadata().schema.names().map(str::to_owned).collect();
     let delivered: Vec<String> = delivered_schema(source, &rows.view)?.names().map(str::to_owned).collect();
     let specs: Vec<Spec> = strategies.iter().map(|s| s.spec(rows.clone(), &columns, &delivered)).collect();
