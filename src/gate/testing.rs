@@ -7,9 +7,7 @@ use crate::plan::append::Append;
 use crate::plan::kinds::RowSpec;
 use crate::plan::merge::Merge;
 use crate::plan::overwrite::{Mode, Overwrite};
-use crate::plan::{
-    FileTotals, GateStatus, KeyFacts, LayoutChange, PLAN_SCHEMA, Plan, PlanPartition, Role, RowTotals, Spec, Verdict,
-};
+use crate::plan::{GateStatus, Plan, PlanPartition, Role, Spec, Verdict};
 
 pub fn overwrite() -> Plan {
     plan(Spec::Overwrite(Overwrite { mode: Mode::Dynamic, rows: RowSpec::default() }))
@@ -26,32 +24,12 @@ pub fn merge() -> Plan {
 /// A plan for a table that is partitioned by `p`, with nothing in it yet.
 fn plan(spec: Spec) -> Plan {
     Plan {
-        schema: PLAN_SCHEMA,
-        id: String::new(),
-        operation: spec.operation().into(),
-        spec,
-        table: "t".into(),
-        table_id: String::new(),
-        version: 1,
-        engine: "local".into(),
-        created_at: "2026-06-30T12:00:00.000Z".into(),
-        partition_columns: vec!["p".into()],
-        source: None,
         key: vec!["id".into()],
-        slice: None,
-        rows: RowTotals::default(),
-        keys: KeyFacts::default(),
-        partitions: Vec::new(),
-        untouched_partitions: 0,
-        files: FileTotals::default(),
-        layout: LayoutChange::default(),
-        gates: Vec::new(),
+        partition_columns: vec!["p".into()],
         verdict: Verdict::Ready,
-        advice: Vec::new(),
-        compared: true,
-        findings: Vec::new(),
-        refusals: Vec::new(),
-        metadata_changes: Vec::new(),
+        version: 1,
+        created_at: "2026-06-30T12:00:00.000Z".into(),
+        ..Plan::blank(spec)
     }
 }
 

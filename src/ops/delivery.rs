@@ -10,22 +10,22 @@ use crate::plan::operations::OperationProposal;
 use crate::plan::technical::TechnicalProposal;
 use crate::predicate::Predicate;
 use crate::progress::Progress;
-use crate::source::Source;
 use crate::table::{PartitionTuple, Value};
 
 /// Updated rows that are looked at for technical columns.
 const SAMPLE: u64 = 4_000;
 
 /// The facts for one source, and the technical columns that were found on the way.
+/// `found` is the operation column that the source was seen to have.
 ///
 /// # Errors
 /// `Usage` for a slice that is no condition on partition columns; whatever
 /// keeps the source or the rows from being read.
 pub(super) async fn facts(
     table: &OpenTable,
-    source: &Source,
     request: &SourceRequest,
     overwrite: &Prepared,
+    found: Option<OperationProposal>,
     look_for_technical: bool,
     progress: &Progress,
 ) -> Result<(DeliveryFacts, Option<TechnicalProposal>)> {
@@ -34,7 +34,7 @@ pub(super) async fn facts(
     facts.operations = match &request.view.operations {
         // A person said what the codes mean: that is what the source is.
         Some(stated) => Some(OperationProposal::stated(stated)),
-        None => profile::operations(table, source, progress).await?,
+        None => found,
     };
     if let Some(text) = &request.slice {
         let slice = Predicate::parse(text)?;

@@ -7,42 +7,21 @@ use super::browse::OpenTable;
 use crate::engine::local::LocalEngine;
 use crate::engine::{Engine, PartitionSummary, Summary};
 use crate::error::ErrorKind;
-use crate::plan::{
-    FileTotals, KeyFacts, Layout, LayoutChange, PLAN_SCHEMA, Plan, PlanPartition, Refusal, Role, RowTotals, Spec,
-    Verdict, Written,
-};
+use crate::plan::{FileTotals, Layout, LayoutChange, Plan, PlanPartition, Refusal, Role, RowTotals, Spec, Written};
 use crate::table::Value;
 use crate::table::value::millis_text;
 
 /// A plan with nothing in it yet.
 pub(super) fn blank(table: &OpenTable, spec: Spec) -> Plan {
     Plan {
-        schema: PLAN_SCHEMA,
         id: Uuid::new_v4().to_string(),
-        operation: spec.operation().into(),
-        key: spec.rows().map(|r| r.key.clone()).unwrap_or_default(),
-        spec,
         table: table.location.clone(),
         table_id: table.metadata().id.clone(),
         version: table.version(),
         engine: LocalEngine.name().into(),
         created_at: millis_text(chrono::Utc::now().timestamp_millis()),
         partition_columns: table.metadata().partition_columns.clone(),
-        source: None,
-        slice: None,
-        rows: RowTotals::default(),
-        keys: KeyFacts::default(),
-        partitions: Vec::new(),
-        untouched_partitions: 0,
-        files: FileTotals::default(),
-        layout: LayoutChange::default(),
-        gates: Vec::new(),
-        verdict: Verdict::Blocked,
-        advice: Vec::new(),
-        findings: Vec::new(),
-        refusals: Vec::new(),
-        metadata_changes: Vec::new(),
-        compared: true,
+        ..Plan::blank(spec)
     }
 }
 

@@ -160,10 +160,11 @@ struct Judge<'a> {
 impl Judge<'_> {
     async fn all(&mut self, mut prepared: Vec<Prepared>, judged: Judged) -> Result<Plans> {
         let stated = self.request.view.operations.is_some();
-        let operation_column = match stated {
+        let found = match stated {
             true => None,
-            false => profile::operations(self.table, self.source, self.progress).await?.map(|found| found.delivered),
+            false => profile::operations(self.table, self.source, self.progress).await?,
         };
+        let operation_column = found.as_ref().map(|found| found.delivered.clone());
         let mut content: Option<String> = None;
         let mut evidence = Vec::with_capacity(prepared.len());
         for one in &mut prepared {
@@ -188,7 +189,7 @@ impl Judge<'_> {
             Some(overwrite) => {
                 let look = judged == Judged::WithTechnical;
                 let (facts, technical) =
-                    delivery::facts(self.table, self.source, self.request, overwrite, look, self.progress).await?;
+                    delivery::facts(self.table, self.request, overwrite, found, look, self.progress).await?;
                 Some((advice::delivery(&overwrite.plan, &facts), technical))
             }
         };

@@ -308,6 +308,38 @@ pub struct GateResult {
 }
 
 impl Plan {
+    /// A plan with nothing in it yet, not even its table.
+    pub fn blank(spec: Spec) -> Plan {
+        Plan {
+            schema: PLAN_SCHEMA,
+            id: String::new(),
+            operation: spec.operation().into(),
+            key: spec.rows().map(|r| r.key.clone()).unwrap_or_default(),
+            spec,
+            table: String::new(),
+            table_id: String::new(),
+            version: 0,
+            engine: String::new(),
+            created_at: String::new(),
+            partition_columns: Vec::new(),
+            source: None,
+            slice: None,
+            rows: RowTotals::default(),
+            keys: KeyFacts::default(),
+            partitions: Vec::new(),
+            untouched_partitions: 0,
+            files: FileTotals::default(),
+            layout: LayoutChange::default(),
+            gates: Vec::new(),
+            verdict: Verdict::Blocked,
+            advice: Vec::new(),
+            findings: Vec::new(),
+            refusals: Vec::new(),
+            metadata_changes: Vec::new(),
+            compared: true,
+        }
+    }
+
     /// Gates that failed and were not overridden.
     pub fn blocking(&self) -> Vec<&GateResult> {
         self.gates.iter().filter(|g| g.status == GateStatus::Fail && g.overridden.is_none()).collect()

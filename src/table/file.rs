@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 use super::partition::PartitionTuple;
+use super::value::{Value, lacks_zone, parse_timestamp};
 
 /// Which rows of a data file are deleted (protocol, "Deletion Vectors").
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -52,6 +53,15 @@ pub struct DataFile {
 }
 
 impl DataFile {
+    /// Whether the log has a partition value of it without a zone: UTC is assumed.
+    pub fn assumed_utc(&self) -> bool {
+        let assumed = |at: i64| {
+            let mut texts = self.raw_partition_values.iter().filter_map(|(_, text)| text.as_deref());
+            texts.any(|text| lacks_zone(text) && parse_timestamp(text) == Some(at))
+        };
+        self.partition.0.iter().any(|value| matches!(value, Value::Timestamp(at) if assumed(*at)))
+    }
+
     /// Rows that the deletion vector hides.
     pub fn deleted_rows(&self) -> u64 {
         self.deletion_vector.as_ref().map_or(0, |dv| u64::try_from(dv.cardinality).unwrap_or(0))

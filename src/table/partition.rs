@@ -92,6 +92,8 @@ pub struct PartitionStats {
     pub last_version: Option<u64>,
     /// Rows hidden by deletion vectors.
     pub deleted_rows: u64,
+    /// The log does not say the zone of a time in it (AssumedUtc).
+    pub assumed_utc: bool,
 }
 
 impl PartitionStats {
@@ -104,6 +106,7 @@ impl PartitionStats {
             last_modified: None,
             last_version: None,
             deleted_rows: 0,
+            assumed_utc: false,
         }
     }
 
@@ -114,6 +117,7 @@ impl PartitionStats {
         self.last_modified = self.last_modified.max(Some(file.modified));
         self.last_version = self.last_version.max(file.version);
         self.deleted_rows += file.deleted_rows();
+        self.assumed_utc |= file.assumed_utc();
     }
 }
 

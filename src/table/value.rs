@@ -280,6 +280,14 @@ fn parse_date(text: &str) -> Option<i32> {
 
 const UNIX_EPOCH_FROM_CE: i32 = 719_163;
 
+/// Whether a text is a time that does not say its zone, so that UTC is assumed.
+pub fn lacks_zone(text: &str) -> bool {
+    let text = text.trim();
+    // The date's own dashes are no offset.
+    let time = text.get(10..).unwrap_or_default();
+    !text.ends_with(['Z', 'z']) && !time.contains(['+', '-']) && parse_timestamp(text).is_some()
+}
+
 /// Parses the timestamp texts found in logs and on command lines: a `T` or a
 /// space, with or without fraction, with `Z`, an offset, or no zone (= UTC).
 /// A date alone is its midnight.

@@ -1,6 +1,9 @@
 //! MERGE by clauses: B08, B11, B14, B16, and what a plan must not get wrong
 //! between ON and the partitions.
 
+use std::sync::Arc;
+
+use deltalake::arrow::array::{ArrayRef, Int32Array, RecordBatch, TimestampMicrosecondArray, TimestampNanosecondArray};
 use partwise::error::ErrorKind;
 use partwise::ops::{self, Scd2Columns, Strategy, merge_of_clauses};
 use partwise::plan::clauses::{Clauses, KeyPair, On};
@@ -11,7 +14,7 @@ use partwise::table::Value;
 use serde_json::json;
 
 use crate::support::road::{MERGE, effects, gate, partition, refused, request};
-use crate::support::writer::columns;
+use crate::support::writer::{columns, write_batch};
 use crate::support::{Bench, Kind, Row, Shape, block_on, i, replay, rows_of, s, sorted};
 
 fn by_day() -> Shape {
@@ -111,6 +114,36 @@ fn b16_a_timestamp_key_in_three_forms() {
         let after = replay::replay(&table.path).unwrap();
         assert_eq!((&after.protocol, &after.metadata), (&before.protocol, &before.metadata));
         assert_eq!(rows_of(&table.path), [vec![Value::Timestamp(midnight), i(2)]]);
+    }
+}
+
+/// B16, as other tools deliver it: nanoseconds, and an instant with the name of
+/// another zone beside it. A rest of nanoseconds would be lost, and is refused.
+#[test]
+fn b16_a_timestamp_key_in_nanoseconds_and_another_zone() {
+    let shape = Shape::new(&[("ts", Kind::Timestamp), ("v", Kind::Integer)], &[]);
+    let midnight = 1_704_067_200_000_000_i64;
+    let chicago = TimestampMicrosecondArray::from(vec![midnight]).with_timezone("America/Chicago");
+    let nanos = TimestampNanosecondArray::from(vec![midnight * 1_000]).with_timezone("UTC");
+    let rest = TimestampNanosecondArray::from(vec![midnight * 1_000 + 1]).with_timezone("UTC");
+    let cases: [(&str, ArrayRef, bool); 3] =
+        [("chicago", Arc::new(chicago), true), ("nanos", Arc::new(nanos), true), ("rest", Arc::new(rest), false)];
+    for (name, times, fits) in cases {
+        let bench = Bench::default();
+        let table = bench.table(shape.clone(), &[vec![Value::Timestamp(midnight), i(1)]]);
+        let path = bench.path(name).with_extension("parquet");
+        let columns = [("ts", times), ("v", Arc::new(Int32Array::from(vec![2])) as ArrayRef)];
+        write_batch(&path, &RecordBatch::try_from_iter(columns).unwrap());
+        let source = path.to_string_lossy();
+        if fits {
+            let (plan, _) = bench.run(&table.path, &source, &["ts"], MERGE);
+            assert_eq!(effects(&plan), (0, Some(1), 0, 0, 0), "{name}");
+            assert_eq!(rows_of(&table.path), [vec![Value::Timestamp(midnight), i(2)]], "{name}");
+        } else {
+            let error = bench.prepare(&table.path, &source, &["ts"], MERGE).map(drop).unwrap_err();
+            assert!(error.full_message().contains("ts"), "{}", error.full_message());
+            assert_eq!(rows_of(&table.path), [vec![Value::Timestamp(midnight), i(1)]], "{name}");
+        }
     }
 }
 

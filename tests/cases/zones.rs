@@ -9,6 +9,7 @@ use partwise::table::Value;
 use serde_json::json;
 
 use super::values::partitions;
+use crate::cli::partwise;
 use crate::support::writer::{FileOptions, log_file};
 use crate::support::{Bench, Fixture, Kind, Shape, block_on, i, rows_of};
 
@@ -39,6 +40,24 @@ fn b20_timestamp_partitions_are_instants() {
     want.sort();
     let have: Vec<(Value, String)> = found.iter().map(|p| (p.values.0[0].clone(), p.values.to_string())).collect();
     assert_eq!(have, want);
+    let assumed: Vec<bool> = found.iter().map(|p| p.assumed_utc).collect();
+    assert_eq!(assumed, [false, true, false], "the log says the zone of the others");
+
+    // Whoever looks, from wherever: the same text.
+    let seen = |zone: &str, json: &[&str]| {
+        let mut command = partwise(&bench.path("home"));
+        let output = command.env("TZ", zone).arg("partitions").arg(&table.path).args(json).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for json in [&[][..], &["--json"]] {
+        let utc = seen("UTC", json);
+        written.iter().for_each(|(_, _, shown)| assert!(utc.contains(shown), "{shown}: {utc}"));
+        for zone in ["America/New_York", "Australia/Melbourne"] {
+            assert_eq!(seen(zone, json), utc, "{zone}");
+        }
+    }
+    assert!(seen("UTC", &[]).contains("AssumedUtc"));
 
     // However the log writes it, it is the partition of the delivered instant.
     let instant = Value::Timestamp(written[2].1);

@@ -291,7 +291,8 @@ pub fn set_time(path: &Path, millis: u64) {
     file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_millis(millis)).expect("a file's time can be set");
 }
 
-fn write_batch(path: &Path, batch: &RecordBatch) {
+/// A Parquet file with this batch.
+pub fn write_batch(path: &Path, batch: &RecordBatch) {
     fs::create_dir_all(path.parent().expect("a file in a folder")).expect("the partition's folder");
     let mut writer =
         ArrowWriter::try_new(File::create(path).expect("a new file"), batch.schema(), None).expect("a Parquet writer");

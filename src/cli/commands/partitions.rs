@@ -71,6 +71,7 @@ fn to_json(table: &OpenTable, partitions: &[PartitionStats]) -> Json {
                 "last_modified": p.last_modified.map(millis_text),
                 "last_version": p.last_version,
                 "deletion_vectors": p.deleted_rows,
+                "assumed_utc": p.assumed_utc,
             })
         })
         .collect();
@@ -109,6 +110,12 @@ fn render(table: &OpenTable, partitions: &[PartitionStats]) -> String {
         out.push(p.values.0.iter().map(|v| v.to_string()).chain(label).chain(figures(p)));
     }
     let (rows, files, size) = total(partitions);
+    let note = match partitions.iter().filter(|p| p.assumed_utc).count() as u64 {
+        0 => String::new(),
+        some => {
+            format!("{} with a time whose zone the log does not say: it is read as UTC (AssumedUtc)\n", grouped(some))
+        }
+    };
     let (partitions, files) = (count(Some(partitions.len() as u64)), grouped(files));
-    format!("{}\n{partitions} partitions, {rows} rows, {files} files, {}\n", out.render(), bytes(size))
+    format!("{}\n{partitions} partitions, {rows} rows, {files} files, {}\n{note}", out.render(), bytes(size))
 }

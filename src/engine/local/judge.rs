@@ -236,7 +236,7 @@ impl Judge<'_> {
             for (column, from) in self.sides.fetch.job.matching.columns.iter().enumerate() {
                 let Some(from) = from else { continue };
                 let (old, new) = (self.roles.cells.target_cell(&target, column), source.get(*from));
-                if new.is_some_and(|new| !same_value(&old, new)) {
+                if new.is_some_and(|new| old != *new) {
                     return Err(Error::new(
                         ErrorKind::Internal,
                         format!("two different rows have one hash: {old} and {}", source[*from]),
@@ -404,7 +404,7 @@ impl Judge<'_> {
                 Some((_, bound)) => cells.evaluate(bound, s_cells, t_cells)?,
                 None => old.clone(),
             };
-            if !same_value(&old, &new) {
+            if old != new {
                 patch.changed = true;
                 patch.touched_only &= self.roles.ignore.contains(column);
             }
@@ -436,11 +436,6 @@ pub fn built(columns: &[Option<crate::predicate::Bound>], roles: &Roles, s_cells
         Some(bound) => roles.cells.evaluate(bound, s_cells, &[]),
     };
     columns.iter().map(value).collect()
-}
-
-/// Equal as cells: NaN is NaN, −0.0 is 0.0, and NULL is NULL.
-fn same_value(a: &Value, b: &Value) -> bool {
-    a == b
 }
 
 fn cells(rows: &Rows, row: usize, count: usize) -> Result<Vec<Value>> {

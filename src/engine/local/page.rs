@@ -22,7 +22,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::lake::data::value_at;
 use crate::plan::Effect;
 use crate::progress::Progress;
-use crate::table::{PartitionTuple, Value};
+use crate::table::Value;
 
 impl LocalClassified {
     /// What becomes of every row; made once.
@@ -205,9 +205,4 @@ impl Classified for LocalClassified {
     fn stage(&self, operation: Uuid, progress: Progress) -> BoxFuture<'_, Result<Staged>> {
         super::stage::stage(self, operation, progress).boxed()
     }
-}
-
-/// The partition of a row of all columns, by its number.
-pub fn number_of(sides: &super::sides::Sides, values: &[Value]) -> u32 {
-    sides.number(&PartitionTuple(sides.roles.partition.iter().map(|c| values[*c].clone()).collect()))
 }

@@ -183,7 +183,7 @@ impl<'a> Tally<'a> {
             }
         }
         for ((_, values), hash) in builds.into_iter().zip(hashes) {
-            let to = self.sides.number(&tuple_of(self.sides, &values));
+            let to = number_of(self.sides, &values);
             self.at(to).effects.inserted += 1;
             let (measures, kinds) = (roles.measures.clone(), &self.sides.roles.measure_kinds);
             self.write(to, hash, |m| kinds[m].of_value(&values[measures[m]]));
@@ -243,9 +243,9 @@ pub fn moved_to(sides: &Sides, patched: &[usize], from: u32, values: &[Value]) -
     sides.number(&tuple)
 }
 
-/// The partition of a row of all columns.
-pub fn tuple_of(sides: &Sides, values: &[Value]) -> PartitionTuple {
-    PartitionTuple(sides.roles.partition.iter().map(|column| values[*column].clone()).collect())
+/// The number of the partition that a row of all columns is in.
+pub fn number_of(sides: &Sides, values: &[Value]) -> u32 {
+    sides.number(&PartitionTuple(sides.roles.partition.iter().map(|column| values[*column].clone()).collect()))
 }
 
 impl KeyGroup {

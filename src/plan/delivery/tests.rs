@@ -10,9 +10,7 @@ use crate::plan::merge::Merge;
 use crate::plan::operations::MeaningRows;
 use crate::plan::overwrite::{Mode, Overwrite};
 use crate::plan::view::{OperationColumn, RowMeaning};
-use crate::plan::{
-    FileTotals, GateResult, GateStatus, KeyFacts, LayoutChange, PLAN_SCHEMA, Refusal, RowTotals, Spec, Verdict,
-};
+use crate::plan::{GateResult, GateStatus, Refusal, RowTotals, Spec, Verdict};
 
 /// (period, rows now, inserted, updated, unchanged)
 type Period = (&'static str, u64, u64, u64, u64);
@@ -56,32 +54,10 @@ fn partition((period, before, inserted, updated, unchanged): &Period) -> PlanPar
 
 fn blank(spec: Spec) -> Plan {
     Plan {
-        schema: PLAN_SCHEMA,
-        id: "plan".into(),
-        operation: spec.operation().into(),
         key: vec!["doc".into()],
-        spec,
-        table: "t".into(),
-        table_id: "id".into(),
-        version: 1,
-        engine: "local".into(),
-        created_at: "2026-01-01T00:00:00Z".into(),
         partition_columns: vec!["period".into()],
-        source: None,
-        slice: None,
-        rows: RowTotals::default(),
-        keys: KeyFacts::default(),
-        partitions: Vec::new(),
-        untouched_partitions: 0,
-        files: FileTotals::default(),
-        layout: LayoutChange::default(),
-        gates: Vec::new(),
         verdict: Verdict::Ready,
-        advice: Vec::new(),
-        compared: true,
-        findings: Vec::new(),
-        refusals: Vec::new(),
-        metadata_changes: Vec::new(),
+        ..Plan::blank(spec)
     }
 }
 
