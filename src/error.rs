@@ -123,6 +123,36 @@ impl Error {
         self
     }
 
+    /// With a hint, where it has none and a cause deep down has an obvious one:
+    /// a full disk, missing rights.
+    pub fn explained(mut self) -> Self {
+        if self.hint.is_none() {
+            self.hint = self.disk_trouble().map(str::to_owned);
+        }
+        self
+    }
+
+    fn disk_trouble(&self) -> Option<&'static str> {
+        use std::io::ErrorKind as Io;
+        let mut next = std::error::Error::source(self);
+        while let Some(cause) = next {
+            match cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind) {
+                Some(Io::StorageFull | Io::QuotaExceeded) => {
+                    return Some("The disk or the quota is full. Make room there, then do it again.");
+                }
+                Some(Io::PermissionDenied) => {
+                    return Some("This user may not write there. Check the owner and the rights of the folder.");
+                }
+                Some(Io::ReadOnlyFilesystem) => {
+                    return Some("The file system is mounted read-only. Mount it for writing, or name another folder.");
+                }
+                // An error of the system may be wrapped in another one.
+                _ => next = cause.source(),
+            }
+        }
+        None
+    }
+
     /// The process's exit code (contract, "Commands").
     pub fn exit_code(&self) -> u8 {
         use ErrorKind::*;

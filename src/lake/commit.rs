@@ -7,6 +7,7 @@ use uuid::Uuid;
 use super::log::segment::{LogListing, commit_path};
 use super::log::snapshot::read_commit;
 use super::store::TableStore;
+use crate::calls::Op;
 use crate::error::{Error, ErrorKind, Result};
 use crate::table::file::DataFile;
 use crate::table::value::Value;
@@ -179,12 +180,14 @@ fn local_entry(store: &TableStore, version: u64, bytes: &[u8], id: Uuid) -> Opti
     let root = store.local_root()?;
     let entry = root.join(commit_path(version).as_ref());
     let draft = root.join("_delta_log").join(format!("_commit_{id}-{}.json.tmp", Uuid::new_v4().simple()));
-    let written = std::fs::File::create_new(&draft).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()
+    let calls = store.calls();
+    let created = calls.around(Op::DraftCreate, &draft, || std::fs::File::create_new(&draft));
+    let written = created.and_then(|mut file| {
+        calls.around(Op::DraftWrite, &draft, || file.write_all(bytes))?;
+        calls.around(Op::DraftSync, &draft, || file.sync_all())
     });
-    let linked = written.and_then(|()| std::fs::hard_link(&draft, &entry));
-    if let Err(error) = std::fs::remove_file(&draft)
+    let linked = written.and_then(|()| calls.around(Op::DraftLink, &entry, || std::fs::hard_link(&draft, &entry)));
+    if let Err(error) = calls.around(Op::DraftRemove, &draft, || std::fs::remove_file(&draft))
         && error.kind() != std::io::ErrorKind::NotFound
     {
         tracing::warn!(draft = %draft.display(), %error, "the draft of a commit could not be removed");
@@ -199,7 +202,7 @@ fn local_entry(store: &TableStore, version: u64, bytes: &[u8], id: Uuid) -> Opti
 fn sync_log(store: &TableStore, version: u64) -> Result<()> {
     let Some(root) = store.local_root() else { return Ok(()) };
     let entry = root.join(commit_path(version).as_ref());
-    let synced = super::store::sync_file(&entry).and_then(|()| super::store::sync_folder(&root.join("_delta_log")));
+    let synced = store.sync_file(&entry).and_then(|()| store.sync_folder(&root.join("_delta_log")));
     synced.map_err(|e| {
         Error::new(
             ErrorKind::OutcomeUnknown,

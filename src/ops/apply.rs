@@ -12,8 +12,9 @@ use super::overrides::overridden;
 use super::prepare::{classify, matching};
 use super::rebase::Footprint;
 use super::refusals::table_refusals;
-use super::{exchange, verify};
+use super::{exchange, recover, verify};
 use crate::engine::Staged;
+use crate::engine::local::{left_behind, remove_staged};
 use crate::error::{Context as _, Error, ErrorKind, Result};
 use crate::journal::{Entry, Journal, Outcome};
 use crate::lake::Snapshot;
@@ -47,6 +48,8 @@ pub struct ApplyReport {
     pub files_removed: u64,
     pub verified: bool,
     pub mismatches: Vec<String>,
+    /// What went wrong beside the commit, which stands.
+    pub warnings: Vec<String>,
     /// The command that takes it back.
     pub undo: Option<String>,
     pub undo_until: Option<String>,
@@ -73,12 +76,15 @@ pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progr
         still_no_op(&plan, &newest, &pinned).await?;
         return Ok(no_op(&plan));
     }
-    let journal = Journal::new(&context.state_dir);
+    // Nothing starts where it cannot be written down.
+    let journal = context.journal();
+    let _held = journal.hold(&plan.id).map_err(Error::explained)?;
+    recover::settle_attempts(context, &journal, &plan.id).await.map_err(Error::explained)?;
     let mut entry = begin(context, &plan, options);
-    journal.write(&entry)?;
+    journal.write(&entry).map_err(Error::explained)?;
     let run =
         Run { plan: &plan, strict: options.strict, id, newest: &newest, pinned: &pinned, journal: &journal, progress };
-    let outcome = carry_out(&run, &mut entry).await;
+    let outcome = carry_out(&run, &mut entry).await.map_err(Error::explained);
     entry.finished_at = Some(now());
     match &outcome {
         Ok(report) => {
@@ -86,7 +92,8 @@ pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progr
             entry.rows_written = Some(report.rows_written);
             entry.undo = report.undo.clone();
             entry.outcome = if report.verified { Outcome::Committed } else { Outcome::Mismatch };
-            entry.message = (!report.mismatches.is_empty()).then(|| report.mismatches.join("; "));
+            let said = [report.mismatches.as_slice(), &report.warnings].concat();
+            entry.message = (!said.is_empty()).then(|| said.join("; "));
         }
         Err(error) => {
             entry.outcome = if error.kind == ErrorKind::OutcomeUnknown { Outcome::Unknown } else { Outcome::Failed };
@@ -95,8 +102,8 @@ pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progr
     }
     match (journal.write(&entry), outcome) {
         (Err(error), Ok(mut report)) => {
-            // The commit stands; that the journal could not say so must be told.
-            report.mismatches.push(format!("the journal could not be written: {}", error.full_message()));
+            // The commit stands. The next start finds it in the table's history.
+            report.warnings.push(format!("the journal does not say yet how it ended: {}", error.full_message()));
             Ok(report)
         }
         (Err(error), Err(first)) => {
@@ -145,18 +152,19 @@ async fn carry_out(run: &Run<'_>, entry: &mut Entry) -> Result<ApplyReport> {
         Change::Rows(_) => stage_rows(run).await?,
         Change::Files(_) => exchange_files(plan, pinned).await?,
     };
-    let (after, rebased_over) = match commit_work(run, &work, entry).await {
+    let (version, rebased_over) = match commit_work(run, &work, entry).await {
         Ok(done) => done,
-        Err(error) => {
-            // Files of a commit whose outcome is unknown may be live.
-            if error.kind != ErrorKind::OutcomeUnknown {
-                discard(newest.snapshot(), &work.staged).await;
-            }
-            return Err(error);
-        }
+        // Files of a commit whose outcome is unknown may be live.
+        Err(error) if error.kind == ErrorKind::OutcomeUnknown => return Err(error),
+        Err(error) => return Err(discard(newest.snapshot(), &work.staged, error).await),
     };
+    // Whatever fails from here on, the commit stands.
     progress.enter(Phase::Verifying, work.staged.files.len() as u64, 0);
-    let mismatches = match verify::verify(plan, &after, &work.removed, &work.restored, &work.staged, progress).await {
+    let verified = async {
+        let after = Snapshot::open(newest.snapshot().store(), Some(version)).await?;
+        verify::verify(plan, &after, &work.removed, &work.restored, &work.staged, progress).await
+    };
+    let mismatches = match verified.await {
         Ok(found) => found,
         Err(error) => vec![format!("the new version could not be read back: {}", error.full_message())],
     };
@@ -164,13 +172,14 @@ async fn carry_out(run: &Run<'_>, entry: &mut Entry) -> Result<ApplyReport> {
     Ok(ApplyReport {
         plan: plan.id.clone(),
         version_before: plan.version,
-        version_after: Some(after.version()),
+        version_after: Some(version),
         rebased_over,
         rows_written: work.staged.files.iter().map(|f| f.rows).sum(),
         files_added: (work.staged.files.len() + work.restored.len()) as u64,
         files_removed: work.removed.len() as u64,
         verified: mismatches.is_empty(),
         mismatches,
+        warnings: Vec::new(),
         undo: Some(undo_command(plan)),
         undo_until: None,
     })
@@ -226,8 +235,7 @@ async fn stage_rows(run: &Run<'_>) -> Result<Work> {
         Ok(())
     };
     if let Err(error) = checked.await {
-        discard(pinned.snapshot(), &staged).await;
-        return Err(error);
+        return Err(discard(pinned.snapshot(), &staged, error).await);
     }
     Ok(Work { removed, restored: Vec::new(), staged, metadata: None })
 }
@@ -253,8 +261,9 @@ async fn exchange_files(plan: &Plan, pinned: &OpenTable) -> Result<Work> {
 }
 
 /// One commit, compare-and-swap. Where another writer was faster, what it did
-/// is read before the next version is tried.
-async fn commit_work(run: &Run<'_>, work: &Work, entry: &mut Entry) -> Result<(Snapshot, Vec<u64>)> {
+/// is read before the next version is tried. Gives the version and those that
+/// it was put on top of.
+async fn commit_work(run: &Run<'_>, work: &Work, entry: &mut Entry) -> Result<(u64, Vec<u64>)> {
     /// Lost races before giving up: far more than a table sees in a minute.
     const TRIES: u32 = 100;
     let Run { plan, strict, id, pinned, journal, progress, .. } = *run;
@@ -274,17 +283,9 @@ async fn commit_work(run: &Run<'_>, work: &Work, entry: &mut Entry) -> Result<(S
         let actions = actions(plan, work, newest.version(), version);
         match commit::put(newest.store(), version, &actions, id).await? {
             Put::Landed => {
-                // Whatever fails from here on, the commit stands.
                 entry.version_after = Some(version);
                 entry.undo = Some(undo_command(plan));
-                let after = Snapshot::open(newest.store(), Some(version)).await.map_err(|e| {
-                    Error::new(
-                        ErrorKind::OutcomeUnknown,
-                        format!("version {version} was committed, but the table cannot be opened again"),
-                    )
-                    .because(e)
-                })?;
-                return Ok((after, passed));
+                return Ok((version, passed));
             }
             Put::Taken => newest = newest.refresh().await?,
         }
@@ -335,6 +336,7 @@ fn no_op(plan: &Plan) -> ApplyReport {
         files_removed: 0,
         verified: true,
         mismatches: Vec::new(),
+        warnings: Vec::new(),
         undo: None,
         undo_until: None,
     }
@@ -358,15 +360,15 @@ fn begin(context: &Context, plan: &Plan, options: &ApplyOptions) -> Entry {
         message: None,
         undo: None,
         process: Some(std::process::id()),
+        interrupted: false,
     }
 }
 
-async fn discard(snapshot: &Snapshot, staged: &Staged) {
-    for file in &staged.files {
-        if let Ok(located) = snapshot.store().locate(&file.path) {
-            crate::engine::local::remove_staged(snapshot.store(), &[located.path]).await;
-        }
-    }
+/// Removes what was staged, and gives back the error with what stays.
+async fn discard(snapshot: &Snapshot, staged: &Staged, error: Error) -> Error {
+    let store = snapshot.store();
+    let paths: Vec<_> = staged.files.iter().filter_map(|f| Some(store.locate(&f.path).ok()?.path)).collect();
+    left_behind(error, remove_staged(store, &paths).await)
 }
 
 fn now() -> String {

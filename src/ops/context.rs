@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::calls::Calls;
 use crate::config::{Config, EngineConfig, TableConfig, folders};
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate::Thresholds;
+use crate::journal::Journal;
 
 #[derive(Debug, Clone)]
 pub struct Context {
@@ -16,6 +18,8 @@ pub struct Context {
     pub read_only: bool,
     /// Who runs the program, for the commit and the journal.
     pub user: String,
+    /// Who hears of each call to tables and the journal; usually nobody.
+    pub calls: Calls,
 }
 
 /// What the config knows about one table.
@@ -35,7 +39,12 @@ impl Context {
             state_dir: folders::state_dir(),
             config: Arc::new(config),
             user,
+            calls: Calls::default(),
         }
+    }
+
+    pub fn journal(&self) -> Journal {
+        Journal::watched(&self.state_dir, self.calls.clone())
     }
 
     /// Where a reference points: `lake.name` from the config, else the path or

@@ -17,6 +17,7 @@ mod entry;
 mod exchange;
 pub mod export;
 pub mod keys;
+pub mod left_overs;
 mod numbers;
 mod overrides;
 pub mod prepare;
@@ -57,5 +58,5 @@ pub use crate::journal::{Entry as JournalEntry, Outcome as JournalOutcome};
 /// # Errors
 /// `Storage` where the state folder cannot be read.
 pub fn journal(context: &Context) -> crate::error::Result<Vec<JournalEntry>> {
-    crate::journal::Journal::new(&context.state_dir).entries()
+    context.journal().entries()
 }

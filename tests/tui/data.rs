@@ -371,6 +371,7 @@ pub fn report() -> ApplyReport {
         files_removed: 1,
         verified: true,
         mismatches: Vec::new(),
+        warnings: Vec::new(),
         undo: Some("partwise undo gold.working_capital".into()),
         undo_until: None,
     }

@@ -1,6 +1,7 @@
 //! The registry of subcommands: one line and one file each.
 
 mod apply;
+mod clean;
 mod compare;
 mod demo;
 mod diff;
@@ -65,6 +66,8 @@ registry! {
     Apply => apply,
     /// Take an operation back
     Undo => undo,
+    /// List what operations that failed or died left in a table's folder, and remove it if asked
+    Clean => clean,
     /// List what was done with this program on this machine
     Journal => journal,
 }
@@ -72,6 +75,6 @@ registry! {
 impl Command {
     /// Whether the command can be dropped at any moment.
     pub(super) fn only_reads(&self) -> bool {
-        !matches!(self, Command::Demo(_) | Command::Plan(_) | Command::Apply(_) | Command::Undo(_))
+        !matches!(self, Command::Demo(_) | Command::Clean(_) | Command::Plan(_) | Command::Apply(_) | Command::Undo(_))
     }
 }

@@ -39,7 +39,7 @@ mod write;
 
 pub use delivered::delivered_schema;
 pub use store::Spilling;
-pub use write::remove_staged;
+pub use write::{left_behind, remove_staged};
 
 use std::sync::Arc;
 

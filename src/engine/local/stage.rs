@@ -17,7 +17,7 @@ use super::rows::Place;
 use super::sides::Sides;
 use super::tally::number_of;
 use super::verdicts::{Fate, Verdicts, patched_partition};
-use super::write::PartitionWriter;
+use super::write::{PartitionWriter, left_behind};
 use crate::engine::Staged;
 use crate::error::{Context, ErrorKind, Result};
 use crate::lake::data::{LiveBatch, array_of, value_at};
@@ -42,10 +42,7 @@ pub async fn stage(classified: &LocalClassified, operation: Uuid, progress: Prog
     let stager = Stager { classified, sides, verdicts: &verdicts, progress: &progress };
     match stager.write_all(&mut writer).await {
         Ok(()) => writer.finish().await,
-        Err(error) => {
-            writer.discard().await;
-            Err(error)
-        }
+        Err(error) => Err(left_behind(error, writer.discard().await)),
     }
 }
 

@@ -11,10 +11,9 @@ use uuid::Uuid;
 
 use super::hash;
 use crate::engine::Staged;
-use crate::error::{Context, ErrorKind, Result};
+use crate::error::{Context, Error, ErrorKind, Result};
 use crate::lake::commit::StagedFile;
 use crate::lake::data::{DataWriter, OpenFile, TableLayout};
-use crate::lake::store::{sync_file, sync_folder};
 use crate::lake::{Snapshot, TableStore};
 use crate::table::{Field, PartitionTuple, Value};
 
@@ -258,10 +257,7 @@ impl PartitionWriter {
     pub async fn finish(mut self) -> Result<Staged> {
         match self.close_all().await {
             Ok(()) => Ok(std::mem::take(&mut self.staged)),
-            Err(error) => {
-                self.discard().await;
-                Err(error)
-            }
+            Err(error) => Err(left_behind(error, self.discard().await)),
         }
     }
 
@@ -278,35 +274,54 @@ impl PartitionWriter {
         let mut folders = std::collections::BTreeSet::from([root.clone()]);
         for path in &self.paths {
             let file = root.join(path.as_ref());
-            sync_file(&file)
+            self.store
+                .sync_file(&file)
                 .context(ErrorKind::Storage, || format!("{} could not be flushed to the disk", file.display()))?;
             folders.extend(file.ancestors().skip(1).take_while(|f| f.starts_with(&root)).map(ToOwned::to_owned));
         }
         for folder in folders {
-            sync_folder(&folder)
+            self.store
+                .sync_folder(&folder)
                 .context(ErrorKind::Storage, || format!("{} could not be flushed to the disk", folder.display()))?;
         }
         Ok(())
     }
 
-    /// Removes what was written; a left-over keeps the operation's id in its name.
-    pub async fn discard(mut self) {
+    /// Removes what was written; a left-over keeps the operation's id in its
+    /// name. Gives how many files could not be removed.
+    pub async fn discard(mut self) -> usize {
         for (_, writing) in std::mem::take(&mut self.open) {
             writing.file.abort().await;
         }
-        remove_staged(&self.store, &self.paths).await;
+        remove_staged(&self.store, &self.paths).await
     }
 }
 
 /// Removes staged files that never came into the log, best effort: what stays
-/// is harmless and carries the operation's id.
-pub async fn remove_staged(store: &TableStore, paths: &[Path]) {
+/// is harmless and carries the operation's id. Gives how many stay.
+pub async fn remove_staged(store: &TableStore, paths: &[Path]) -> usize {
+    let mut left = 0;
     for path in paths {
         match store.objects().delete(path).await {
             Ok(()) | Err(StoreError::NotFound { .. }) => {}
-            Err(error) => tracing::warn!(%path, %error, "a staged file could not be removed"),
+            Err(error) => {
+                left += 1;
+                tracing::warn!(%path, %error, "a staged file could not be removed");
+            }
         }
     }
+    left
+}
+
+/// The error of a write, with what it had to leave behind.
+pub fn left_behind(mut error: Error, left: usize) -> Error {
+    if left > 0 {
+        let (files, them) = if left == 1 { ("file", "it") } else { ("files", "them") };
+        error.message.push_str(&format!("; {left} staged {files} could not be removed"));
+        let hint = format!("`partwise clean TABLE --remove` removes {them} later.");
+        error.hint = Some(error.hint.map_or(hint.clone(), |said| format!("{said} {hint}")));
+    }
+    error
 }
 
 fn folder_value(value: &Value) -> String {

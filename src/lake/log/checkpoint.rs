@@ -88,6 +88,26 @@ pub async fn read_adds(
     Ok(())
 }
 
+/// Every path that a Parquet file of the log mentions, in an `add` or a
+/// `remove`, as it stands there.
+///
+/// # Errors
+/// `BadCheckpoint`.
+pub fn mentioned(name: &str, bytes: Bytes) -> Result<Vec<String>> {
+    let Some(batches) = reader(name, bytes, |path| matches!(path, "add.path" | "remove.path"))? else {
+        return Ok(Vec::new());
+    };
+    let mut paths = Vec::new();
+    for batch in batches {
+        let batch = batch?;
+        for action in batch.columns().iter().filter_map(|c| c.as_struct_opt()) {
+            let column = action.column_by_name("path");
+            paths.extend((0..action.len()).filter(|row| action.is_valid(*row)).filter_map(|row| text(column, row)));
+        }
+    }
+    Ok(paths)
+}
+
 fn bad(name: &str, why: impl std::fmt::Display) -> Error {
     Error::new(ErrorKind::BadCheckpoint, format!("{name}: {why}"))
         .hint("The checkpoint is damaged; without it the commits before it are needed.")
