@@ -46,6 +46,39 @@ pub enum Op {
 }
 
 impl Op {
+    pub const ALL: [Op; 27] = {
+        use Op::*;
+        [
+            Get,
+            Head,
+            List,
+            Put,
+            PutBegin,
+            PutPart,
+            PutComplete,
+            PutAbort,
+            Copy,
+            Delete,
+            DraftCreate,
+            DraftWrite,
+            DraftSync,
+            DraftLink,
+            DraftRemove,
+            SyncFile,
+            SyncFolder,
+            JournalFolder,
+            JournalLock,
+            JournalUnlock,
+            JournalCreate,
+            JournalWrite,
+            JournalSync,
+            JournalRename,
+            JournalSyncFolder,
+            JournalList,
+            JournalRead,
+        ]
+    };
+
     /// Whether it only looks.
     pub fn only_reads(self) -> bool {
         matches!(self, Op::Get | Op::Head | Op::List | Op::JournalList | Op::JournalRead)

@@ -114,23 +114,28 @@ impl Journal {
         made().context(ErrorKind::Storage, failed)
     }
 
-    /// Removes drafts of entries whose writers died.
+    /// Removes locks and drafts of entries that processes left when they died.
     ///
     /// # Errors
-    /// Whatever the file system says.
-    pub fn sweep(&self) -> std::io::Result<()> {
+    /// `Storage`.
+    pub fn sweep(&self) -> Result<()> {
         /// Writing an entry takes milliseconds.
         const OLD: std::time::Duration = std::time::Duration::from_secs(3600);
+        let failed = || format!("cannot tidy the journal {}", self.dir.display());
         let items = match std::fs::read_dir(&self.dir) {
             Ok(items) => items,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-            Err(e) => return Err(e),
+            Err(e) => return Err(Error::new(ErrorKind::Storage, failed()).because(e)),
         };
         for item in items {
-            let item = item?;
+            let item = item.context(ErrorKind::Storage, failed)?;
             let old = || Some(item.metadata().ok()?.modified().ok()?.elapsed().ok()? > OLD);
-            if item.file_name().to_string_lossy().starts_with(WRITING) && old() == Some(true) {
-                std::fs::remove_file(item.path())?;
+            let name = item.file_name().to_string_lossy().into_owned();
+            if name.starts_with(WRITING) && old() == Some(true) {
+                std::fs::remove_file(item.path()).context(ErrorKind::Storage, failed)?;
+            } else if let Some(id) = name.strip_suffix(".lock") {
+                // Where nobody has it, taking and dropping it removes it.
+                self.try_hold(id)?;
             }
         }
         Ok(())

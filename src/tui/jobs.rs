@@ -146,6 +146,7 @@ async fn perform(
 ) -> Result<Answer> {
     let context = &shared.context();
     Ok(match request {
+        Request::Settle => Answer::Settled(settle(context).await?),
         Request::Target(target) => match OpenTable::open(context, &target, At::Latest).await {
             Ok(table) => Answer::Opened(Box::new(shared.keep(table))),
             Err(error) if error.kind == ErrorKind::NotATable => discover(id, context, &target, &out).await?,
@@ -231,6 +232,16 @@ async fn perform(
         }
         Request::SavePlan { plan, path } => Answer::Saved(save(&plan, Path::new(&path)).await?),
     })
+}
+
+/// What was in flight when the program ended last, and what it left.
+async fn settle(context: &Context) -> Result<Vec<String>> {
+    let settled = ops::recover(context).await?;
+    let mut tables: Vec<String> = settled.iter().map(|entry| entry.table.clone()).collect();
+    tables.sort();
+    tables.dedup();
+    let left = ops::left_overs::notice(context, &tables).await;
+    Ok(left.into_iter().chain(settled.iter().map(ops::recover::said)).collect())
 }
 
 fn rows_of(shared: &Shared, plan: &str) -> Result<EffectRows> {

@@ -74,6 +74,8 @@ pub struct TableKey {
 /// The work of one background job.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Request {
+    /// How operations ended that a crash left open, and what they left.
+    Settle,
     /// Opens the target as a table, else lists the tables below it.
     Target(String),
     /// Lists the tables below a root.
@@ -159,21 +161,38 @@ pub enum Answer {
     Table(Box<TableSummary>),
     TablesDone,
     Opened(Box<TableInfo>),
-    Partitions { rows: Vec<PartitionStats>, complete: bool },
+    Partitions {
+        rows: Vec<PartitionStats>,
+        complete: bool,
+    },
     Files(Vec<DataFile>),
-    Rows { page: RowPage, offset: u64 },
-    History { commits: Vec<Commit>, checked: bool },
+    Rows {
+        page: RowPage,
+        offset: u64,
+    },
+    History {
+        commits: Vec<Commit>,
+        checked: bool,
+    },
     Candidates(Vec<String>),
     Compared(Box<Compared>),
     Profiled(Box<SourceProfile>),
     Keys(Box<KeyReport>),
     ConfigChange(Box<ConfigChange>),
     ConfigSaved(Box<SavedConfig>),
-    Diff { page: DiffPage, offset: u64 },
+    Diff {
+        page: DiffPage,
+        offset: u64,
+    },
     Planned(Box<Plan>),
     Applied(Box<ApplyReport>),
     Saved(String),
-    Exported { path: String, rows: u64 },
+    /// What is to be told of operations that a crash left open.
+    Settled(Vec<String>),
+    Exported {
+        path: String,
+        rows: u64,
+    },
     Progress(ProgressState),
     Failed(Failure),
 }
@@ -267,6 +286,7 @@ impl Request {
     /// What the job is called in the job list, and while it is waited for.
     pub fn words(&self) -> &'static str {
         match self {
+            Request::Settle => "looking for interrupted operations",
             Request::Target(_) | Request::Discover(_) => "looking for tables",
             Request::Open { .. } => "opening the table",
             Request::Partitions(_) => "reading partitions",

@@ -43,4 +43,7 @@ fn start(app: &mut App) {
     for request in requests {
         lake.jobs.push(app.core.run(request));
     }
+    if !app.core.read_only {
+        app.core.run(Request::Settle);
+    }
 }

@@ -1,0 +1,55 @@
+//! Processes that end at every call, without any clean-up.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use partwise::calls::Op;
+
+use super::points::{chosen, points_of};
+use super::scene::{ALL, Ending, Run, Scene};
+use super::watch::{ENDED, Point};
+use super::{child, fast_folder, in_parallel};
+
+/// Children that work at the same time.
+const CHILDREN: usize = 2;
+
+#[test]
+fn a_process_that_ends_at_any_call_leaves_the_old_version_or_the_new_one() {
+    let scenes: Vec<Scene> = ALL.into_iter().map(Scene::new).collect();
+    let mut runs: Vec<(&Scene, Point, Run)> = Vec::new();
+    let mut of_kind: BTreeMap<Op, usize> = BTreeMap::new();
+    for (at, scene) in scenes.iter().enumerate() {
+        // Other points than those that fail in this process.
+        for point in chosen(at + 1, points_of(scene)) {
+            *of_kind.entry(point.op).or_default() += 1;
+            runs.push((scene, point, scene.run(None)));
+        }
+    }
+    let orders = fast_folder();
+    let children: Vec<_> = runs
+        .chunks(runs.len().div_ceil(CHILDREN))
+        .enumerate()
+        .map(|(n, part)| {
+            let list: Vec<_> = part.iter().map(|(_, point, run)| child::end_at(run, point)).collect();
+            child::command(&orders.path().join(n.to_string()), &list).spawn().expect("the test binary starts")
+        })
+        .collect();
+    for child in children {
+        let output = child.wait_with_output().expect("the child ends");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    }
+    let endings: Mutex<BTreeMap<Ending, usize>> = Mutex::default();
+    let failures = in_parallel(&runs, |(scene, point, run)| {
+        let describe = |why: String| format!("{} at {point:?}: {why}", scene.name);
+        let status = child::status(run.dir.path());
+        if status != Some(ENDED) {
+            return Err(describe(format!("the process ended with {status:?}, not there")));
+        }
+        let ending = run.check(scene, None).map_err(describe)?;
+        *endings.lock().expect("no check panics").entry(ending).or_default() += 1;
+        Ok(())
+    });
+    let counts = format!("{} processes ended: {of_kind:?}; {:?}", runs.len(), endings.into_inner());
+    println!("{counts}");
+    assert!(failures.is_empty(), "{} failed; {counts}\n{}", failures.len(), failures.join("\n"));
+}
