@@ -123,11 +123,15 @@ impl Error {
         self
     }
 
-    /// With a hint, where it has none and a cause deep down has an obvious one:
-    /// a full disk, missing rights.
+    /// With a hint about the cause deep down, where that has an obvious one: a
+    /// full disk, missing rights.
     pub fn explained(mut self) -> Self {
-        if self.hint.is_none() {
-            self.hint = self.disk_trouble().map(str::to_owned);
+        if let Some(trouble) = self.disk_trouble() {
+            self.hint = Some(match self.hint.take() {
+                Some(said) if said.contains(trouble) => said,
+                Some(said) => format!("{trouble} {said}"),
+                None => trouble.to_owned(),
+            });
         }
         self
     }

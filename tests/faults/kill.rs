@@ -3,16 +3,28 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
-use std::sync::mpsc;
+use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
 use partwise::ops::Strategy;
 
 use super::scene::{Ending, Scene};
-use super::{Dice, child, fast_folder, full};
+use super::{Dice, child, fast_folder, full, in_parallel};
 use crate::support::{Bench, Kind, Row, Shape, i, s};
 
 const PHASES: [&str; 4] = ["staging", "committing", "verifying", "journalling"];
+
+#[derive(Debug, Default)]
+struct Tally {
+    kills: BTreeMap<String, u32>,
+    endings: BTreeMap<Ending, u32>,
+}
+
+impl Tally {
+    fn of_phases(&self, phases: &[&str]) -> Vec<u32> {
+        phases.iter().map(|phase| self.kills.get(*phase).copied().unwrap_or_default()).collect()
+    }
+}
 
 /// Random text in hexadecimal, which compression leaves as long as it is.
 fn noise(dice: &mut Dice, words: usize) -> String {
@@ -73,39 +85,48 @@ fn kill(scene: &Scene, phase: &str, nth: u64, delay: Duration) -> Result<(Option
     Ok((killed.then_some(last), ending))
 }
 
+/// The next moment to kill at: a phase, its occurrence, and how long after.
+fn moment(n: usize, dice: &mut Dice) -> (&'static str, u64, Duration) {
+    let phase = PHASES[n % PHASES.len()];
+    let (nth, longest) = match phase {
+        "staging" => (0, 600),
+        "committing" => (0, 60),
+        "verifying" => (0, 300),
+        _ => (dice.below(3), 50),
+    };
+    (phase, nth, Duration::from_millis(dice.below(longest)))
+}
+
 #[test]
 fn killed_at_a_random_moment_the_table_is_at_the_old_version_or_the_new_one() {
-    let (wanted, in_each) = if full() { (200, 20) } else { (12, 1) };
+    let (wanted, in_each) = if full() { (200, 20) } else { (20, 2) };
     let scene = long_scene();
     let mut dice = Dice::new(42);
-    let mut kills: BTreeMap<String, u32> = BTreeMap::new();
-    let mut endings: BTreeMap<Ending, u32> = BTreeMap::new();
-    let enough = |kills: &BTreeMap<String, u32>| {
-        let of = |phase: &&str| kills.get(*phase).copied().unwrap_or_default();
-        PHASES.iter().map(|p| of(p)).sum::<u32>() >= wanted && PHASES.iter().all(|p| of(p) >= in_each)
-    };
-    for n in 0..3 * wanted as usize {
-        if enough(&kills) {
+    let tally: Mutex<Tally> = Mutex::default();
+    // A child is sometimes faster than its killer, or in the next phase already.
+    for round in 0..6 {
+        let tried = tally.lock().expect("no check panics").of_phases(&PHASES);
+        if tried.iter().sum::<u32>() >= wanted && tried.iter().all(|n| *n >= in_each) {
             break;
         }
-        let phase = PHASES[n % PHASES.len()];
-        let (nth, longest) = match phase {
-            "staging" => (0, 600),
-            "committing" => (0, 60),
-            "verifying" => (0, 300),
-            _ => (dice.below(3), 50),
-        };
-        let delay = Duration::from_millis(dice.below(longest));
-        let (killed, ending) = kill(&scene, phase, nth, delay).unwrap_or_else(|why| panic!("{why}; {kills:?}"));
-        if let Some(phase) = killed {
-            *kills.entry(phase).or_default() += 1;
-            *endings.entry(ending).or_default() += 1;
-        }
+        let moments: Vec<_> = (0..if round == 0 { wanted as usize } else { 8 }).map(|n| moment(n, &mut dice)).collect();
+        let failures = in_parallel(&moments, |(phase, nth, delay)| {
+            let (killed, ending) = kill(&scene, phase, *nth, *delay)?;
+            if let Some(phase) = killed {
+                let mut tally = tally.lock().expect("no check panics");
+                *tally.kills.entry(phase).or_default() += 1;
+                *tally.endings.entry(ending).or_default() += 1;
+            }
+            Ok(())
+        });
+        assert!(failures.is_empty(), "{} failed\n{}", failures.len(), failures.join("\n"));
     }
-    let counts = format!("killed while: {kills:?}; then: {endings:?}");
+    let tally = tally.into_inner().expect("no check panics");
+    let counts = format!("killed while: {:?}; then: {:?}", tally.kills, tally.endings);
     println!("{counts}");
-    assert!(enough(&kills), "too few kills: {counts}");
+    let killed = tally.of_phases(&PHASES);
+    assert!(killed.iter().sum::<u32>() >= wanted && killed.iter().all(|n| *n >= in_each), "too few kills: {counts}");
     for ending in [Ending::Old, Ending::New] {
-        assert!(endings.contains_key(&ending), "{counts}");
+        assert!(tally.endings.contains_key(&ending), "{counts}");
     }
 }

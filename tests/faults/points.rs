@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 
 use partwise::calls::Op;
 
+use super::in_parallel;
 use super::scene::{ALL, Ending, Scene};
 use super::watch::{Fault, Once, Point, Recorder};
-use super::{full, in_parallel};
 
 /// Every call that a run of the scene makes, before and after.
 pub fn points_of(scene: &Scene) -> Vec<Point> {
@@ -21,31 +21,18 @@ pub fn points_of(scene: &Scene) -> Vec<Point> {
     recorder.points()
 }
 
-/// All of them in the full run. Otherwise all calls that change something, in
-/// every third scene each, and every tenth of those that only look.
-pub fn chosen(scene: usize, points: Vec<Point>) -> Vec<Point> {
-    if full() {
-        return points;
-    }
-    let keep = |at: usize, p: &Point| {
-        let every = if p.op.only_reads() { 20 } else { 4 };
-        (at + scene).is_multiple_of(every)
-    };
-    points.into_iter().enumerate().filter(|(at, p)| keep(*at, p)).map(|(_, p)| p).collect()
-}
-
 #[test]
 fn an_error_or_a_lost_answer_at_any_call_leaves_the_old_version_or_the_new_one() {
     let scenes: Vec<Scene> = ALL.into_iter().map(Scene::new).collect();
     let mut all: Vec<(&Scene, Point)> = Vec::new();
     let mut of_kind: BTreeMap<Op, usize> = BTreeMap::new();
-    for (at, scene) in scenes.iter().enumerate() {
+    for scene in &scenes {
         let points = points_of(scene);
         // Whatever is changed with is on the list of every scene.
         for op in [Op::JournalLock, Op::JournalRename, Op::DraftLink, Op::SyncFolder, Op::JournalUnlock] {
             assert!(points.iter().any(|p| p.op == op), "{} makes no call {op:?}", scene.name);
         }
-        for point in chosen(at, points) {
+        for point in points {
             *of_kind.entry(point.op).or_default() += 1;
             all.push((scene, point));
         }

@@ -74,9 +74,8 @@ impl Scene {
                 bench.plan(path, &delivered, &key, MERGE),
                 vec![row("a", 1, 11), row("a", 2, 20), row("b", 3, 30), row("c", 4, 40)],
             ),
-            "merge-delete" => {
-                (bench.plan(path, &delivered, &key, MERGE_DELETE), vec![row("a", 1, 11), row("c", 4, 40)])
-            }
+            // Rows are missing only where the source delivers: `b` stays.
+            "merge-delete" => (bench.plan(path, &delivered, &key, MERGE_DELETE), overwritten.to_vec()),
             "replace-where" => {
                 let predicate = "d = 'a'".to_owned();
                 let plan = bench.plan(path, &only_a, &key, Strategy::ReplaceWhere { predicate });
