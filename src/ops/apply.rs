@@ -79,6 +79,8 @@ pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progr
     // Nothing starts where it cannot be written down.
     let journal = context.journal();
     let _held = journal.hold(&plan.id).map_err(Error::explained)?;
+    // Another attempt may have had the lock until now.
+    check_not_committed(&newest.snapshot().refresh().await?, id, &plan).await?;
     recover::settle_attempts(context, &journal, &plan.id).await.map_err(Error::explained)?;
     let mut entry = begin(context, &plan, options);
     journal.write(&entry).map_err(Error::explained)?;

@@ -1,5 +1,6 @@
 //! The command line from outside: arguments, errors, exit codes.
 
+mod clean;
 mod demo;
 mod diff;
 mod keys;

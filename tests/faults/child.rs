@@ -14,7 +14,7 @@ use partwise::progress::Progress;
 use serde_json::{Value as Json, json};
 
 use super::scene::{Run, context};
-use super::watch::{Fault, Once, Point};
+use super::watch::{Chain, Fault, Once, Point, no_draft};
 use crate::support::block_on;
 use crate::support::road::override_all;
 
@@ -29,6 +29,13 @@ pub fn end_at(run: &Run, point: &Point) -> Json {
     give(run);
     let after = point.moment == Moment::After;
     json!({"dir": run.dir.path(), "op": format!("{:?}", point.op), "nth": point.nth, "after": after})
+}
+
+/// The same, after the commit failed.
+pub fn end_at_after_failure(run: &Run, point: &Point) -> Json {
+    let mut order = end_at(run, point);
+    order["failing"] = json!(true);
+    order
 }
 
 /// An order to go slowly and to say where it is.
@@ -76,7 +83,9 @@ fn carry_out() {
         let child = unsafe { libc::fork() };
         assert!(child >= 0, "fork: {}", std::io::Error::last_os_error());
         if child == 0 {
-            run_in(&dir, Arc::new(Once::new(point, Fault::End)));
+            let once: Arc<dyn Watcher> = Arc::new(Once::new(point, Fault::End));
+            let failing = order["failing"] == true;
+            run_in(&dir, if failing { Arc::new(Chain(vec![no_draft(), once])) } else { once });
             // SAFETY: ends this child, which must not go on with the parent's orders.
             unsafe { libc::_exit(0) };
         }

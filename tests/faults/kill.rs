@@ -32,7 +32,7 @@ fn noise(dice: &mut Dice, words: usize) -> String {
 }
 
 /// 60 partitions, and one whose file is so large that it is uploaded in parts.
-fn long_scene() -> Scene {
+pub fn long_scene() -> Scene {
     let mut dice = Dice::new(7);
     let shape = Shape::new(&[("d", Kind::String), ("k", Kind::Long), ("note", Kind::String)], &["d"]);
     let bench = Bench::default();

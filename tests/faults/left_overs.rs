@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use deltalake::arrow::array::{ArrayRef, RecordBatch, StringArray, StructArray};
 use deltalake::arrow::datatypes::{DataType, Field};
+use partwise::calls::{Calls, Moment, Op};
 use partwise::error::ErrorKind;
 use partwise::journal::Entry;
 use partwise::ops::left_overs::{Cleaned, State, left_overs};
@@ -14,6 +15,7 @@ use partwise::ops::{JournalOutcome, Strategy};
 use partwise::plan::Plan;
 use uuid::Uuid;
 
+use super::watch::{Fault, Once, Point};
 use crate::support::road::{refused, text};
 use crate::support::writer::write_batch;
 use crate::support::{Bench, Fixture, Kind, Shape, block_on, i, rows_of, s};
@@ -180,4 +182,17 @@ fn read_only_runs_list_and_remove_nothing() {
     let error = refused(block_on(left_overs(&bench.context, &text(&table.path), None, true)));
     assert_eq!(error.kind, ErrorKind::Refused);
     assert!(left.exists());
+}
+
+#[test]
+fn what_cannot_be_removed_is_told_and_the_rest_is_removed() {
+    let mut bench = Bench::default();
+    let (table, plan) = table(&bench);
+    let left = [leave(&table.path, &plan.id, MINUTES), leave(&table.path.join("d=a"), &plan.id, MINUTES)];
+    let first = Point { op: Op::Delete, nth: 0, moment: Moment::Before };
+    let once = Once::new(first, Fault::Error(std::io::ErrorKind::PermissionDenied));
+    bench.context.calls = Calls::watched_by(Arc::new(once));
+    let cleaned = clean(&bench, &table.path, None, true);
+    assert_eq!((cleaned.removed.len(), cleaned.failed.len()), (1, 1), "{cleaned:?}");
+    assert_eq!(left.iter().filter(|path| path.exists()).count(), 1);
 }

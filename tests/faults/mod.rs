@@ -11,6 +11,7 @@ mod kill;
 mod left_overs;
 mod points;
 mod scene;
+mod together;
 mod watch;
 
 use std::path::PathBuf;

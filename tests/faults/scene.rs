@@ -10,14 +10,14 @@ use partwise::calls::{Calls, Watcher};
 use partwise::config::Config;
 use partwise::error::{Error, ErrorKind};
 use partwise::ops::left_overs::left_overs;
-use partwise::ops::{self, ApplyReport, Context, JournalEntry, JournalOutcome, Strategy};
+use partwise::ops::{self, ApplyReport, At, Context, JournalEntry, JournalOutcome, OpenTable, Strategy};
 use partwise::plan::Plan;
 use partwise::progress::Progress;
 use tempfile::TempDir;
 
 use super::fast_folder;
 use crate::support::replay::{newest, replay};
-use crate::support::road::{Bench, MERGE, MERGE_DELETE, copy_folder, override_all, text};
+use crate::support::road::{Bench, MERGE, MERGE_DELETE, copy_folder, override_all, request, text};
 use crate::support::{Kind, Row, Shape, block_on, exact, i, rows_of, s};
 
 /// The kinds of operation that are tried.
@@ -28,6 +28,7 @@ pub const ALL: [&str; 8] =
 pub struct Scene {
     pub name: String,
     bench: Bench,
+    way: Option<Way>,
     pub plan: Plan,
     /// Every cell as text, sorted.
     pub old: Vec<String>,
@@ -51,55 +52,83 @@ fn row(d: &str, k: i64, v: i64) -> Row {
     vec![s(d), i(k), i(v)]
 }
 
+/// How a scene's operation is planned.
+#[derive(Debug, Clone)]
+enum Way {
+    Write { source: String, key: Vec<&'static str>, strategy: Strategy },
+    Undo,
+    Restore(u64),
+}
+
+impl Way {
+    fn plan(&self, context: &Context, table: &Path) -> Result<Plan, Error> {
+        let progress = Progress::default();
+        block_on(async {
+            let table = OpenTable::open(context, &text(table), At::Latest).await?;
+            match self {
+                Way::Write { source, key, strategy } => {
+                    let request = request(source, key);
+                    let prepared = ops::prepare(context, &table, &request, strategy.clone(), &progress).await?;
+                    Ok(prepared.plan)
+                }
+                Way::Undo => ops::prepare_undo(context, &table, None, &progress).await,
+                Way::Restore(to) => ops::prepare_restore(context, &table, At::Version(*to), &progress).await,
+            }
+        })
+    }
+}
+
 impl Scene {
     pub fn new(name: &str) -> Self {
         let bench = Bench::default();
         let first = [row("a", 1, 10), row("a", 2, 20), row("b", 3, 30)];
         let table = bench.table(shape(), &first);
-        let delivered = bench.source("s", &shape().columns, &[row("a", 1, 11), row("c", 4, 40)]);
+        let both = [row("a", 1, 11), row("c", 4, 40)];
+        let delivered = bench.source("s", &shape().columns, &both);
         let only_a = bench.source("a", &shape().columns, &[row("a", 1, 11)]);
         let key = ["d", "k"];
         let path = table.path.as_path();
-        let overwritten = [row("a", 1, 11), row("b", 3, 30), row("c", 4, 40)];
-        let (plan, new): (Plan, Vec<Row>) = match name {
-            "overwrite" => (bench.plan(path, &delivered, &key, Strategy::Overwrite), overwritten.to_vec()),
-            "overwrite-all" => {
-                (bench.plan(path, &delivered, &key, Strategy::OverwriteAll), vec![row("a", 1, 11), row("c", 4, 40)])
-            }
+        let overwritten = [row("a", 1, 11), row("b", 3, 30), row("c", 4, 40)].to_vec();
+        let by_key = |strategy| Way::Write { source: delivered.clone(), key: key.to_vec(), strategy };
+        let (way, new): (Way, Vec<Row>) = match name {
+            "overwrite" => (by_key(Strategy::Overwrite), overwritten),
+            "overwrite-all" => (by_key(Strategy::OverwriteAll), both.to_vec()),
             "append" => (
-                bench.plan(path, &delivered, &[], Strategy::Append),
-                [&first[..], &[row("a", 1, 11), row("c", 4, 40)]].concat(),
+                Way::Write { source: delivered, key: Vec::new(), strategy: Strategy::Append },
+                [&first[..], &both].concat(),
             ),
-            "merge" => (
-                bench.plan(path, &delivered, &key, MERGE),
-                vec![row("a", 1, 11), row("a", 2, 20), row("b", 3, 30), row("c", 4, 40)],
-            ),
+            "merge" => (by_key(MERGE), vec![row("a", 1, 11), row("a", 2, 20), row("b", 3, 30), row("c", 4, 40)]),
             // Rows are missing only where the source delivers: `b` stays.
-            "merge-delete" => (bench.plan(path, &delivered, &key, MERGE_DELETE), overwritten.to_vec()),
+            "merge-delete" => (by_key(MERGE_DELETE), overwritten),
             "replace-where" => {
-                let predicate = "d = 'a'".to_owned();
-                let plan = bench.plan(path, &only_a, &key, Strategy::ReplaceWhere { predicate });
-                (plan, vec![row("a", 1, 11), row("b", 3, 30)])
+                let strategy = Strategy::ReplaceWhere { predicate: "d = 'a'".to_owned() };
+                (Way::Write { source: only_a, key: key.to_vec(), strategy }, vec![row("a", 1, 11), row("b", 3, 30)])
             }
             "undo" => {
                 bench.run(path, &delivered, &key, Strategy::Overwrite);
-                (bench.plan_undo(path, None).expect("a plan to undo"), first.to_vec())
+                (Way::Undo, first.to_vec())
             }
             "restore" => {
                 bench.run(path, &delivered, &key, Strategy::Overwrite);
                 bench.run(path, &only_a, &[], Strategy::Append);
-                (bench.plan_restore(path, 0).expect("a plan to restore"), first.to_vec())
+                (Way::Restore(0), first.to_vec())
             }
             other => panic!("no scene is called {other}"),
         };
-        Self::of(name, bench, plan, new)
+        let plan = way.plan(&bench.context, path).unwrap_or_else(|e| panic!("{name}: {}", e.full_message()));
+        Self { way: Some(way), ..Self::of(name, bench, plan, new) }
+    }
+
+    /// Plans the operation anew on the copy of a run.
+    pub fn plan_in(&self, run: &Run) -> Result<Plan, Error> {
+        self.way.as_ref().expect("a scene that can be planned anew").plan(&run.context, &run.table)
     }
 
     /// `new`: the rows that the plan must lead to, in any order.
     pub fn of(name: &str, bench: Bench, plan: Plan, new: Vec<Row>) -> Self {
         let table = PathBuf::from(&plan.table);
         let (old, old_version) = (exact(&rows_of(&table)), newest(&table));
-        Self { name: name.to_owned(), bench, plan, old, new: exact(&new), old_version }
+        Self { name: name.to_owned(), bench, way: None, plan, old, new: exact(&new), old_version }
     }
 
     /// A fresh copy, with an operation of its own.
@@ -164,7 +193,7 @@ impl Run {
     }
 
     /// The old version or the new one, rows exact, by readers of the tests' own.
-    fn ending(&self, scene: &Scene) -> Result<Ending, String> {
+    pub fn ending(&self, scene: &Scene) -> Result<Ending, String> {
         replay(&self.table)?;
         let (version, rows) = (newest(&self.table), exact(&rows_of(&self.table)));
         if version == scene.old_version && rows == scene.old {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use partwise::calls::{Call, Moment, Op, Watcher};
 
@@ -116,4 +116,21 @@ impl Watcher for Recorder {
         }
         Ok(())
     }
+}
+
+/// Several watchers, one after the other; the first error counts.
+#[derive(Debug)]
+pub struct Chain(pub Vec<Arc<dyn Watcher>>);
+
+impl Watcher for Chain {
+    fn at(&self, moment: Moment, call: &Call<'_>) -> io::Result<()> {
+        self.0.iter().try_for_each(|watcher| watcher.at(moment, call))
+    }
+}
+
+/// The first draft of a log entry cannot be made, so that what was staged has
+/// to be removed again.
+pub fn no_draft() -> Arc<dyn Watcher> {
+    let point = Point { op: Op::DraftCreate, nth: 0, moment: Moment::Before };
+    Arc::new(Once::new(point, Fault::Error(io::ErrorKind::Other)))
 }
