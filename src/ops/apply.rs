@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde::Serialize;
 use uuid::Uuid;
 
+use super::between::{Between, not_strict};
 use super::browse::{At, OpenTable};
 use super::context::Context;
 use super::entry::{Work, actions};
@@ -124,7 +125,7 @@ async fn still_no_op(plan: &Plan, newest: &OpenTable, pinned: &OpenTable) -> Res
     if let (Some(rows), Some(source)) = (plan.spec.rows(), &plan.source) {
         Source::open(&rows.source).await?.expect_fingerprint(&source.fingerprint)?;
     }
-    Footprint::of(plan, pinned.metadata(), HashSet::new())?.check(newest.snapshot()).await.map(drop)
+    Footprint::of(plan, pinned.metadata(), HashSet::new())?.check(plan, newest.snapshot()).await.map(drop)
 }
 
 /// What one apply goes by.
@@ -193,7 +194,7 @@ async fn stage_rows(run: &Run<'_>) -> Result<Work> {
     // What came in between is checked before the work of staging, and again
     // before the commit.
     let footprint = Footprint::of(plan, pinned.metadata(), summary.removed.iter().map(DataFile::id).collect())?;
-    let passed = footprint.check(newest.snapshot()).await?;
+    let passed = footprint.check(plan, newest.snapshot()).await?;
     check_strict(plan, strict, &passed)?;
     let differs = |what: String| {
         Error::new(ErrorKind::StagedDiffers, format!("{what}; nothing was committed"))
@@ -263,7 +264,7 @@ async fn commit_work(run: &Run<'_>, work: &Work, entry: &mut Entry) -> Result<(S
     let mut newest = run.newest.snapshot().refresh().await?;
     for _ in 0..TRIES {
         check_not_committed(&newest, id, plan).await?;
-        let passed = footprint.check(&newest).await?;
+        let passed = footprint.check(plan, &newest).await?;
         check_strict(plan, strict, &passed)?;
         // The last moment at which a cancel is a cancel.
         progress.check()?;
@@ -284,7 +285,7 @@ async fn commit_work(run: &Run<'_>, work: &Work, entry: &mut Entry) -> Result<(S
                     )
                     .because(e)
                 })?;
-                return Ok((after, passed));
+                return Ok((after, passed.iter().map(|b| b.version).collect()));
             }
             Put::Taken => newest = newest.refresh().await?,
         }
@@ -293,19 +294,11 @@ async fn commit_work(run: &Run<'_>, work: &Work, entry: &mut Entry) -> Result<(S
         .hint("Try again when the table is quieter."))
 }
 
-fn check_strict(plan: &Plan, strict: bool, passed: &[u64]) -> Result<()> {
-    if strict && !passed.is_empty() {
-        let versions: Vec<String> = passed.iter().map(|v| format!("v{v}")).collect();
-        return Err(Error::new(
-            ErrorKind::StalePlan,
-            format!(
-                "the table moved past version {}: {} (none touches the plan, but --strict was given)",
-                plan.version,
-                versions.join(", ")
-            ),
-        ));
+fn check_strict(plan: &Plan, strict: bool, passed: &[Between]) -> Result<()> {
+    match strict && !passed.is_empty() {
+        true => Err(not_strict(plan, &plan.partition_columns, passed)),
+        false => Ok(()),
     }
-    Ok(())
 }
 
 fn check_same_table(plan: &Plan, table: &OpenTable) -> Result<()> {

@@ -5,6 +5,7 @@
 
 mod applied;
 pub mod apply;
+mod between;
 pub mod browse;
 pub mod compare;
 pub mod context;
