@@ -159,7 +159,13 @@ fn pane_title(screen: &ChangesScreen) -> String {
     let mut parts = vec![chosen("partitions".into(), screen.pane == Pane::Partitions)];
     for effect in EFFECTS {
         let on = screen.pane == Pane::Rows && screen.effect == effect;
-        parts.push(chosen(format!("{} {}", effect.mark().1, grouped(screen.rows_of(effect))), on));
+        // Without a key no row is the same row with other values.
+        let keyless = screen.load.value.as_ref().is_some_and(|c| c.rows.updated.is_none());
+        let rows = match effect {
+            Effect::Updated if keyless => "?".into(),
+            _ => grouped(screen.rows_of(effect)),
+        };
+        parts.push(chosen(format!("{} {rows}", effect.mark().1), on));
     }
     parts.join(" ")
 }
