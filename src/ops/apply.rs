@@ -9,6 +9,7 @@ use super::between::{Between, not_strict};
 use super::browse::{At, OpenTable};
 use super::context::Context;
 use super::entry::{Work, actions};
+use super::once::check_not_committed;
 use super::overrides::overridden;
 use super::prepare::{classify, matching};
 use super::rebase::Footprint;
@@ -63,13 +64,13 @@ pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progr
     progress.enter(Phase::Opening, 0, 0);
     let newest = OpenTable::open(context, &plan.table, At::Latest).await?;
     check_same_table(&plan, &newest)?;
-    let pinned = newest.at_snapshot(newest.snapshot().at(plan.version).await?);
-    if let Some(refusal) = table_refusals(&pinned, &plan.spec).into_iter().next() {
-        return Err(Error::new(refusal.kind, refusal.message).hint(refusal.hint.unwrap_or_default()));
-    }
     let id =
         Uuid::parse_str(&plan.id).context(ErrorKind::BadPlan, || format!("the plan's id {} is no UUID", plan.id))?;
     check_not_committed(newest.snapshot(), id, &plan).await?;
+    let pinned = newest.at_snapshot(pinned_version(&newest, &plan).await?);
+    if let Some(refusal) = table_refusals(&pinned, &plan.spec).into_iter().next() {
+        return Err(Error::new(refusal.kind, refusal.message).hint(refusal.hint.unwrap_or_default()));
+    }
     if plan.verdict == Verdict::NoOp {
         still_no_op(&plan, &newest, &pinned).await?;
         return Ok(no_op(&plan));
@@ -108,16 +109,14 @@ pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progr
     }
 }
 
-/// A plan is carried out once.
-async fn check_not_committed(newest: &Snapshot, id: Uuid, plan: &Plan) -> Result<()> {
-    match commit::find_operation(newest.store(), newest.listing(), id, plan.version).await? {
-        None => Ok(()),
-        Some(version) => Err(Error::new(
-            ErrorKind::StalePlan,
-            format!("this plan was already carried out: version {version} is its commit"),
-        )
-        .hint(format!("Nothing was done. Make a new plan, or take it back: {}", undo_command(plan)))),
-    }
+async fn pinned_version(newest: &OpenTable, plan: &Plan) -> Result<Snapshot> {
+    newest.snapshot().at(plan.version).await.map_err(|error| match error.kind {
+        ErrorKind::VersionGone => {
+            let message = format!("the plan was made at version {}, which the log no longer has", plan.version);
+            Error::new(ErrorKind::StalePlan, message).hint("Nothing was written. Make a new plan.").because(error)
+        }
+        _ => error,
+    })
 }
 
 /// That nothing was to be done must still be true.

@@ -34,7 +34,7 @@ pub fn actions(plan: &Plan, work: &Work, read_version: u64, version: u64) -> Vec
 /// The application transaction of a plan (protocol, "Transaction Identifiers").
 /// Checkpoints keep it when the commit itself is cleaned away, so that a retry
 /// of the same plan is known for what it is.
-fn application(id: &str) -> String {
+pub fn application(id: &str) -> String {
     format!("partwise/{id}")
 }
 

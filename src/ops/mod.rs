@@ -19,6 +19,7 @@ mod exchange;
 pub mod export;
 pub mod keys;
 mod numbers;
+mod once;
 mod overrides;
 pub mod prepare;
 pub mod profile;
