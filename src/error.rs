@@ -15,6 +15,8 @@ pub struct Error {
     pub kind: ErrorKind,
     pub message: String,
     pub hint: Option<String>,
+    /// More for scripts, as JSON.
+    pub details: Option<Box<serde_json::Value>>,
     source: Option<Cause>,
 }
 
@@ -110,11 +112,16 @@ impl fmt::Display for ErrorKind {
 
 impl Error {
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), hint: None, source: None }
+        Self { kind, message: message.into(), hint: None, details: None, source: None }
     }
 
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    pub fn details(mut self, details: serde_json::Value) -> Self {
+        self.details = Some(Box::new(details));
         self
     }
 

@@ -83,6 +83,17 @@ pub const ALL: &[Action] = &[
     Action::new(Id::Open, "Show the table at this version", Scope::History, &[code(KeyCode::Enter)])
         .hint(10, "view")
         .when(|f| (!f.on_row).then_some("no version is selected")),
+    Action::new(Id::Mark, "Mark the version to compare another with", Scope::History, &[ch(' ')])
+        .hint(14, "mark")
+        .when(|f| (!f.on_row).then_some("no version is selected")),
+    Action::new(
+        Id::Changes,
+        "What changed since the marked version; else since the one before",
+        Scope::History,
+        &[ch('D')],
+    )
+    .hint(13, "diff")
+    .when(|f| (!f.on_row).then_some("no version is selected")),
     Action::new(Id::OnlyMarked, "Only commits that touched the marked partitions, or all", Scope::History, &[ch('p')])
         .hint(16, "only marked")
         .when(|f| (!f.marked && !f.filtered).then_some("no partition is marked; Space marks on the Partitions tab")),
@@ -170,6 +181,18 @@ pub const ALL: &[Action] = &[
     Action::new(Id::SavePlan, "Save the plan to a file", Scope::Compare, &[ch('w')])
         .hint(41, "save plan")
         .when(|f| (!f.has_plan).then_some("there is no plan yet")),
+    Action::new(Id::NextPane, "Partitions, rows", Scope::Changes, &[code(KeyCode::Tab)])
+        .hint(10, "rows")
+        .when(|f| (!f.has_plan).then_some("the versions are not compared yet")),
+    Action::new(Id::PreviousPane, "Rows, partitions", Scope::Changes, &[code(KeyCode::BackTab)]),
+    Action::new(Id::Open, "Show the rows", Scope::Changes, &[code(KeyCode::Enter)]),
+    Action::new(Id::NextEffect, "Rows of the next effect", Scope::Changes, &[ch(']')])
+        .hint(12, "effect")
+        .when(|f| (!f.has_plan).then_some("the versions are not compared yet")),
+    Action::new(Id::PreviousEffect, "Rows of the effect before", Scope::Changes, &[ch('[')]),
+    Action::new(Id::Export, "Export the rows of this effect to a file", Scope::Changes, &[ch('x')])
+        .hint(13, "export")
+        .when(|f| (!f.has_plan).then_some("the versions are not compared yet")),
     Action::new(Id::UndoThis, "Undo this operation", Scope::Apply, &[ch('u')])
         .hint(10, "undo…")
         .changes_table()

@@ -55,6 +55,8 @@ pub enum Id {
     ViewLatest,
     Compare,
     OnlyMarked,
+    /// What changed between two versions.
+    Changes,
     Restore,
     UndoLast,
     /// A strategy of the compare screen, from 0.
@@ -101,6 +103,8 @@ pub enum Scope {
     Paste,
     Keys,
     Compare,
+    /// What changed between two versions.
+    Changes,
     /// While an operation is carried out, and its result.
     Apply,
 }
@@ -128,6 +132,7 @@ impl Scope {
             Scope::Paste => "Statement",
             Scope::Keys => "Keys",
             Scope::Compare => "Compare",
+            Scope::Changes => "Two versions",
             Scope::Apply => "Progress and result",
         }
     }

@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, HashSet};
 use serde::Serialize;
 use uuid::Uuid;
 
+use super::between::{Between, not_strict};
 use super::browse::{At, OpenTable};
 use super::context::Context;
 use super::entry::{Work, actions};
+use super::once::check_not_committed;
 use super::overrides::overridden;
 use super::prepare::{classify, matching};
 use super::rebase::Footprint;
@@ -65,13 +67,13 @@ pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progr
     progress.enter(Phase::Opening, 0, 0);
     let newest = OpenTable::open(context, &plan.table, At::Latest).await?;
     check_same_table(&plan, &newest)?;
-    let pinned = newest.at_snapshot(newest.snapshot().at(plan.version).await?);
-    if let Some(refusal) = table_refusals(&pinned, &plan.spec).into_iter().next() {
-        return Err(Error::new(refusal.kind, refusal.message).hint(refusal.hint.unwrap_or_default()));
-    }
     let id =
         Uuid::parse_str(&plan.id).context(ErrorKind::BadPlan, || format!("the plan's id {} is no UUID", plan.id))?;
     check_not_committed(newest.snapshot(), id, &plan).await?;
+    let pinned = newest.at_snapshot(pinned_version(&newest, &plan).await?);
+    if let Some(refusal) = table_refusals(&pinned, &plan.spec).into_iter().next() {
+        return Err(Error::new(refusal.kind, refusal.message).hint(refusal.hint.unwrap_or_default()));
+    }
     if plan.verdict == Verdict::NoOp {
         still_no_op(&plan, &newest, &pinned).await?;
         return Ok(no_op(&plan));
@@ -116,16 +118,14 @@ pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progr
     }
 }
 
-/// A plan is carried out once.
-async fn check_not_committed(newest: &Snapshot, id: Uuid, plan: &Plan) -> Result<()> {
-    match commit::find_operation(newest.store(), newest.listing(), id, plan.version).await? {
-        None => Ok(()),
-        Some(version) => Err(Error::new(
-            ErrorKind::StalePlan,
-            format!("this plan was already carried out: version {version} is its commit"),
-        )
-        .hint(format!("Nothing was done. Make a new plan, or take it back: {}", undo_command(plan)))),
-    }
+async fn pinned_version(newest: &OpenTable, plan: &Plan) -> Result<Snapshot> {
+    newest.snapshot().at(plan.version).await.map_err(|error| match error.kind {
+        ErrorKind::VersionGone => {
+            let message = format!("the plan was made at version {}, which the log no longer has", plan.version);
+            Error::new(ErrorKind::StalePlan, message).hint("Nothing was written. Make a new plan.").because(error)
+        }
+        _ => error,
+    })
 }
 
 /// That nothing was to be done must still be true.
@@ -133,7 +133,7 @@ async fn still_no_op(plan: &Plan, newest: &OpenTable, pinned: &OpenTable) -> Res
     if let (Some(rows), Some(source)) = (plan.spec.rows(), &plan.source) {
         Source::open(&rows.source).await?.expect_fingerprint(&source.fingerprint)?;
     }
-    Footprint::of(plan, pinned.metadata(), HashSet::new())?.check(newest.snapshot()).await.map(drop)
+    Footprint::of(plan, pinned.metadata(), HashSet::new())?.check(plan, newest.snapshot()).await.map(drop)
 }
 
 /// What one apply goes by.
@@ -204,7 +204,7 @@ async fn stage_rows(run: &Run<'_>) -> Result<Work> {
     // What came in between is checked before the work of staging, and again
     // before the commit.
     let footprint = Footprint::of(plan, pinned.metadata(), summary.removed.iter().map(DataFile::id).collect())?;
-    let passed = footprint.check(newest.snapshot()).await?;
+    let passed = footprint.check(plan, newest.snapshot()).await?;
     check_strict(plan, strict, &passed)?;
     let differs = |what: String| {
         Error::new(ErrorKind::StagedDiffers, format!("{what}; nothing was committed"))
@@ -274,7 +274,7 @@ async fn commit_work(run: &Run<'_>, work: &Work, entry: &mut Entry) -> Result<(u
     let mut newest = run.newest.snapshot().refresh().await?;
     for _ in 0..TRIES {
         check_not_committed(&newest, id, plan).await?;
-        let passed = footprint.check(&newest).await?;
+        let passed = footprint.check(plan, &newest).await?;
         check_strict(plan, strict, &passed)?;
         // The last moment at which a cancel is a cancel.
         progress.check()?;
@@ -287,7 +287,7 @@ async fn commit_work(run: &Run<'_>, work: &Work, entry: &mut Entry) -> Result<(u
             Put::Landed => {
                 entry.version_after = Some(version);
                 entry.undo = Some(undo_command(plan));
-                return Ok((version, passed));
+                return Ok((version, passed.iter().map(|b| b.version).collect()));
             }
             Put::Taken => newest = newest.refresh().await?,
         }
@@ -296,19 +296,11 @@ async fn commit_work(run: &Run<'_>, work: &Work, entry: &mut Entry) -> Result<(u
         .hint("Try again when the table is quieter."))
 }
 
-fn check_strict(plan: &Plan, strict: bool, passed: &[u64]) -> Result<()> {
-    if strict && !passed.is_empty() {
-        let versions: Vec<String> = passed.iter().map(|v| format!("v{v}")).collect();
-        return Err(Error::new(
-            ErrorKind::StalePlan,
-            format!(
-                "the table moved past version {}: {} (none touches the plan, but --strict was given)",
-                plan.version,
-                versions.join(", ")
-            ),
-        ));
+fn check_strict(plan: &Plan, strict: bool, passed: &[Between]) -> Result<()> {
+    match strict && !passed.is_empty() {
+        true => Err(not_strict(plan, &plan.partition_columns, passed)),
+        false => Ok(()),
     }
-    Ok(())
 }
 
 fn check_same_table(plan: &Plan, table: &OpenTable) -> Result<()> {

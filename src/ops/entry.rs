@@ -21,6 +21,7 @@ pub struct Work {
 pub fn actions(plan: &Plan, work: &Work, read_version: u64, version: u64) -> Vec<Json> {
     let now = chrono::Utc::now().timestamp_millis();
     let mut actions = vec![json!({"commitInfo": commit_info(plan, work, read_version, version, now)})];
+    actions.push(transaction(plan, now));
     if let Some(metadata) = &work.metadata {
         actions.push(json!({"metaData": metadata}));
     }
@@ -28,6 +29,17 @@ pub fn actions(plan: &Plan, work: &Work, read_version: u64, version: u64) -> Vec
     actions.extend(work.restored.iter().map(commit::add_again));
     actions.extend(work.staged.files.iter().map(commit::add_staged));
     actions
+}
+
+/// The application transaction of a plan (protocol, "Transaction Identifiers").
+/// Checkpoints keep it when the commit itself is cleaned away, so that a retry
+/// of the same plan is known for what it is.
+pub fn application(id: &str) -> String {
+    format!("partwise/{id}")
+}
+
+fn transaction(plan: &Plan, now: i64) -> Json {
+    json!({"txn": {"appId": application(&plan.id), "version": 1, "lastUpdated": now}})
 }
 
 /// Spark's names for operation, parameters and metrics, so that its history

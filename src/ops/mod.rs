@@ -5,6 +5,7 @@
 
 mod applied;
 pub mod apply;
+mod between;
 pub mod browse;
 pub mod compare;
 pub mod context;
@@ -19,6 +20,7 @@ pub mod export;
 pub mod keys;
 pub mod left_overs;
 mod numbers;
+mod once;
 mod overrides;
 pub mod prepare;
 pub mod profile;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use super::between::{Between, change, listed, operation, stale};
 use crate::error::{Error, ErrorKind, Result};
 use crate::lake::Snapshot;
 use crate::lake::log::action::{FileParser, Line};
@@ -26,8 +27,6 @@ pub struct Footprint {
     removes: HashSet<FileId>,
     /// Operation and source that must not come in twice.
     once: Option<(String, String)>,
-    plan: String,
-    version: u64,
 }
 
 impl Footprint {
@@ -76,92 +75,106 @@ impl Footprint {
             partitions,
             removes,
             once: once(plan),
-            plan: plan.operation.clone(),
-            version: plan.version,
         })
     }
 
-    /// Checks the commits after the plan's version, up to `newest`.
+    /// Checks the commits after the plan's version, up to `newest`; gives them
+    /// where the plan stays valid on top of them.
     ///
     /// # Errors
     /// `StalePlan`, naming the commits and the partitions that they touched.
-    pub async fn check(&self, newest: &Snapshot) -> Result<Vec<u64>> {
-        let mut passed = Vec::new();
-        let mut conflicts = Vec::new();
-        for version in self.version + 1..=newest.version() {
-            let lines = read_commit(newest.store(), version).await?;
-            match self.conflict(&lines)? {
-                None => passed.push(version),
-                Some(why) => conflicts.push(format!("v{version} {why}")),
-            }
+    pub async fn check(&self, plan: &Plan, newest: &Snapshot) -> Result<Vec<Between>> {
+        let mut between = Vec::new();
+        for version in plan.version + 1..=newest.version() {
+            let lines = match read_commit(newest.store(), version).await {
+                Ok(lines) => lines,
+                Err(error) if error.kind == ErrorKind::MissingFiles => {
+                    return Err(Error::new(
+                        ErrorKind::StalePlan,
+                        format!(
+                            "the {} was planned at version {}; version {version} came since and is gone from the log",
+                            plan.operation, plan.version
+                        ),
+                    )
+                    .hint("Nothing was written: what it changed cannot be told. Make a new plan.")
+                    .because(error));
+                }
+                Err(error) => return Err(error),
+            };
+            between.push(self.judge(version, &lines)?);
         }
-        if conflicts.is_empty() {
-            return Ok(passed);
+        match between.iter().any(|b| b.conflict.is_some()) {
+            true => Err(stale(plan, &self.partition_columns, &between)),
+            false => Ok(between),
         }
-        Err(Error::new(
-            ErrorKind::StalePlan,
-            format!(
-                "the {} was planned at version {}, the table is at version {}: {}",
-                self.plan,
-                self.version,
-                newest.version(),
-                conflicts.join("; ")
-            ),
-        )
-        .hint("Nothing was written. Make a new plan: its numbers will differ."))
     }
 
-    fn conflict(&self, lines: &[Line]) -> Result<Option<String>> {
-        if lines.iter().any(|l| l.meta_data.is_some()) {
-            return Ok(Some("changed the table's metadata".into()));
-        }
-        if lines.iter().any(|l| l.protocol.is_some()) {
-            return Ok(Some("changed the protocol".into()));
-        }
-        if self.once.is_some() && lines.iter().any(|l| own_source(l) == self.once) {
-            return Ok(Some("committed the same source by the same operation".into()));
-        }
-        let mut touched: BTreeSet<PartitionTuple> = BTreeSet::new();
-        let mut rows: i64 = 0;
-        let mut rows_known = true;
+    fn judge(&self, version: u64, lines: &[Line]) -> Result<Between> {
+        let mut found =
+            Between { version, operation: operation(lines), touched: BTreeSet::new(), rows: Some(0), conflict: None };
+        // Partition values of another layout mean nothing to the plan.
+        let why = if lines.iter().any(|l| l.meta_data.is_some()) {
+            "changed the table's metadata"
+        } else if lines.iter().any(|l| l.protocol.is_some()) {
+            "changed the protocol"
+        } else {
+            self.judge_rows(lines, &mut found)?;
+            return Ok(found);
+        };
+        found.conflict = Some(why.into());
+        Ok(found)
+    }
+
+    fn judge_rows(&self, lines: &[Line], found: &mut Between) -> Result<()> {
+        let mut seen: BTreeSet<PartitionTuple> = BTreeSet::new();
         let mut unknown = false;
         let mut took = 0;
         for line in lines {
             if let Some(add) = line.add.clone().filter(|a| a.data_change) {
                 let file = self.parser.file(add, None)?;
+                let rows = file.live_rows().and_then(|r| i64::try_from(r).ok());
+                found.rows = found.rows.zip(rows).map(|(a, b)| a + b);
                 if self.sees(&file.partition) {
-                    match file.live_rows().and_then(|r| i64::try_from(r).ok()) {
-                        Some(more) => rows += more,
-                        None => rows_known = false,
-                    }
-                    touched.insert(file.partition);
+                    seen.insert(file.partition.clone());
                 }
+                found.touched.insert(file.partition);
             }
             if let Some(remove) = &line.remove {
                 if self.removes.contains(&remove.id()) {
                     took += 1;
                 }
+                if !remove.data_change {
+                    continue;
+                }
+                // A remove does not say how many rows it takes.
+                found.rows = None;
                 match &remove.partition_values {
-                    _ if !remove.data_change => {}
                     Some(values) => {
                         let tuple = self.parser.partition(&remove.path, values)?;
                         if self.sees(&tuple) {
-                            rows_known = false;
-                            touched.insert(tuple);
+                            seen.insert(tuple.clone());
                         }
+                        found.touched.insert(tuple);
                     }
                     None => unknown |= self.partitions.as_ref().is_none_or(|p| !p.is_empty()),
                 }
             }
         }
-        if took > 0 {
-            return Ok(Some(format!("removed {took} of the files that the plan replaces{}", self.list(&touched))));
-        }
-        if !touched.is_empty() {
-            let change = if rows_known { format!(" ({rows:+} rows)") } else { String::new() };
-            return Ok(Some(format!("touched{}{change}", self.list(&touched))));
-        }
-        Ok(unknown.then(|| "removed files of unknown partitions".into()))
+        let at = |tuples: &BTreeSet<PartitionTuple>| match tuples.is_empty() {
+            true => String::new(),
+            false => format!(" {}", listed(tuples, &self.partition_columns)),
+        };
+        found.conflict = if self.once.is_some() && lines.iter().any(|l| own_source(l) == self.once) {
+            Some("committed the same source by the same operation".into())
+        } else if took > 0 {
+            Some(format!("removed {took} of the files that the plan replaces{}", at(&seen)))
+        } else if !seen.is_empty() {
+            let rows = if seen == found.touched { change(found.rows) } else { String::new() };
+            Some(format!("touched{}{rows}", at(&seen)))
+        } else {
+            unknown.then(|| "removed files of unknown partitions".into())
+        };
+        Ok(())
     }
 
     fn sees(&self, tuple: &PartitionTuple) -> bool {
@@ -174,14 +187,6 @@ impl Footprint {
             predicate.holds(&value).unwrap_or(true)
         });
         chosen || self.partitions.as_ref().is_none_or(|p| p.contains(tuple))
-    }
-
-    fn list(&self, touched: &BTreeSet<PartitionTuple>) -> String {
-        const NAMED: usize = 5;
-        let named: Vec<String> = touched.iter().take(NAMED).map(|t| t.label(&self.partition_columns)).collect();
-        let more = touched.len().saturating_sub(NAMED);
-        let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
-        if named.is_empty() { String::new() } else { format!(" {}{tail}", named.join(", ")) }
     }
 }
 

@@ -4,6 +4,7 @@ use uuid::Uuid;
 
 use super::apply::undo_command_for;
 use super::context::Context;
+use super::entry::application;
 use crate::error::{Error, Result};
 use crate::journal::{Entry, Journal, Outcome};
 use crate::lake::log::segment::LogListing;
@@ -12,7 +13,8 @@ use crate::table::value::millis_text;
 
 /// How an open operation turned out to have ended.
 enum End {
-    Committed(u64),
+    /// Its version, where the log still has the commit.
+    Committed(Option<u64>),
     NotCommitted,
     /// The table's history no longer says.
     Gone(String),
@@ -77,9 +79,11 @@ async fn settle(context: &Context, journal: &Journal, entry: &Entry) -> Result<O
     match end {
         End::Committed(version) => {
             entry.outcome = Outcome::Committed;
-            entry.version_after = Some(version);
-            entry.undo = Some(undo_command_for(&entry.table, &entry.id));
-            entry.message = Some(format!("{how}; version {version} is its commit, which stands; it was not verified"));
+            entry.version_after = version;
+            entry.undo = version.map(|_| undo_command_for(&entry.table, &entry.id));
+            let commit =
+                version.map_or("its commit, no longer in the log,".into(), |v| format!("its commit, version {v},"));
+            entry.message = Some(format!("{how}; {commit} stands; it was not verified"));
         }
         End::NotCommitted => {
             entry.outcome = Outcome::Failed;
@@ -111,7 +115,7 @@ async fn end_of(context: &Context, entry: &Entry) -> Result<End> {
     let store = TableStore::open_watched(&entry.table, context.calls.clone())?;
     let listing = LogListing::read(&store).await?;
     if let Some(version) = commit::find_operation(&store, &listing, id, entry.version_before).await? {
-        return Ok(End::Committed(version));
+        return Ok(End::Committed(Some(version)));
     }
     let first = listing.commits.keys().next().copied();
     let snapshot = Snapshot::open_listed(&store, listing, None).await?;
@@ -119,6 +123,9 @@ async fn end_of(context: &Context, entry: &Entry) -> Result<End> {
         return Ok(End::Gone("another table lies in the folder now".into()));
     }
     if first.is_none_or(|first| first > entry.version_before + 1) {
+        if snapshot.transaction(&application(&entry.id)).await?.is_some() {
+            return Ok(End::Committed(None));
+        }
         return Ok(End::Gone("the table's log no longer reaches back to it".into()));
     }
     Ok(End::NotCommitted)

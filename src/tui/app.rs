@@ -4,6 +4,7 @@ use super::load::Load;
 use super::msg::JobId;
 use super::overlays::Overlay;
 use super::screens::apply::ApplyScreen;
+use super::screens::changes::ChangesScreen;
 use super::screens::compare::CompareScreen;
 use super::screens::form::FormScreen;
 use super::screens::keys::KeysScreen;
@@ -23,6 +24,7 @@ pub enum Screen {
     Paste(Box<PasteScreen>),
     Keys(Box<KeysScreen>),
     Compare(Box<CompareScreen>),
+    Changes(Box<ChangesScreen>),
     Apply(Box<ApplyScreen>),
 }
 
@@ -82,6 +84,7 @@ impl App {
             Screen::Paste(_) => {}
             Screen::Keys(keys) => keys.facts(&mut facts, &self.core),
             Screen::Compare(compare) => compare.facts(&mut facts),
+            Screen::Changes(changes) => changes.facts(&mut facts),
             Screen::Apply(apply) => apply.facts(&mut facts),
         }
         facts
@@ -98,6 +101,7 @@ impl Screen {
             Screen::Paste(_) => vec![Scope::Paste, Scope::Any],
             Screen::Keys(_) => vec![Scope::Keys, Scope::List, Scope::Any],
             Screen::Compare(_) => vec![Scope::Compare, Scope::List, Scope::Any],
+            Screen::Changes(_) => vec![Scope::Changes, Scope::List, Scope::Any],
             Screen::Apply(_) => vec![Scope::Apply, Scope::Any],
         }
     }
@@ -114,6 +118,7 @@ impl Screen {
             Screen::Paste(paste) => paste.candidates.job().into_iter().collect(),
             Screen::Keys(keys) => keys.load.job().into_iter().collect(),
             Screen::Compare(compare) => [compare.load.job(), compare.diff.job()].into_iter().flatten().collect(),
+            Screen::Changes(changes) => [changes.load.job(), changes.page.job()].into_iter().flatten().collect(),
             Screen::Apply(apply) => apply.load.job().into_iter().collect(),
         }
     }

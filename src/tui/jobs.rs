@@ -212,6 +212,11 @@ async fn perform(
             let exported = ops::export_effect(&rows, effect, Path::new(&path), false, &progress).await?;
             Answer::Exported { path, rows: exported.rows }
         }
+        Request::Changes { location, from, to } => {
+            let (changes, rows) = planning::changes(context, &location, from, to, &progress).await?;
+            *lock(&shared.rows) = HashMap::from([(changes.handle.clone(), rows)]);
+            Answer::Changes(Box::new(changes))
+        }
         Request::Diff { plan, effect, offset, limit } => {
             let rows = rows_of(&shared, &plan)?;
             Answer::Diff { page: rows.page(effect, offset, limit).await?, offset }

@@ -8,6 +8,7 @@ use super::asked::Asked;
 use crate::config::TableConfig;
 use crate::error::{Error, ErrorKind};
 use crate::ops::context::TableSettings;
+use crate::ops::diff::{Diff, DiffPartition, DiffTotals, FileCounts};
 use crate::ops::keys::KeyReport;
 use crate::ops::prepare::DiffPage;
 use crate::ops::{
@@ -124,6 +125,12 @@ pub enum Request {
         known: TableConfig,
     },
     SaveConfig(Box<ConfigChange>),
+    /// What changed between two versions.
+    Changes {
+        location: String,
+        from: u64,
+        to: u64,
+    },
     Diff {
         plan: String,
         effect: Effect,
@@ -161,38 +168,23 @@ pub enum Answer {
     Table(Box<TableSummary>),
     TablesDone,
     Opened(Box<TableInfo>),
-    Partitions {
-        rows: Vec<PartitionStats>,
-        complete: bool,
-    },
+    Partitions { rows: Vec<PartitionStats>, complete: bool },
     Files(Vec<DataFile>),
-    Rows {
-        page: RowPage,
-        offset: u64,
-    },
-    History {
-        commits: Vec<Commit>,
-        checked: bool,
-    },
+    Rows { page: RowPage, offset: u64 },
+    History { commits: Vec<Commit>, checked: bool },
     Candidates(Vec<String>),
     Compared(Box<Compared>),
     Profiled(Box<SourceProfile>),
     Keys(Box<KeyReport>),
     ConfigChange(Box<ConfigChange>),
     ConfigSaved(Box<SavedConfig>),
-    Diff {
-        page: DiffPage,
-        offset: u64,
-    },
+    Changes(Box<Changes>),
+    Diff { page: DiffPage, offset: u64 },
     Planned(Box<Plan>),
     Applied(Box<ApplyReport>),
     Saved(String),
-    /// What is to be told of operations that a crash left open.
     Settled(Vec<String>),
-    Exported {
-        path: String,
-        rows: u64,
-    },
+    Exported { path: String, rows: u64 },
     Progress(ProgressState),
     Failed(Failure),
 }
@@ -282,6 +274,43 @@ impl From<&Comparison> for Compared {
     }
 }
 
+/// A diff of two versions without the handle to its rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Changes {
+    /// What pages and exports ask for.
+    pub handle: String,
+    pub key: Vec<String>,
+    pub ignore: Vec<String>,
+    /// Changed columns, in words.
+    pub schema: Vec<String>,
+    pub notes: Vec<String>,
+    pub rows: DiffTotals,
+    pub partitions: Vec<DiffPartition>,
+    pub unchanged_partitions: u64,
+    pub files: FileCounts,
+}
+
+impl From<&Diff> for Changes {
+    fn from(diff: &Diff) -> Self {
+        let side = |text: &Option<String>| text.clone().unwrap_or_else(|| "–".into());
+        let schema = diff.schema_changes.iter().map(|c| {
+            let compared = if c.compared { "" } else { "; not compared" };
+            format!("{} {}: {} → {}{compared}", c.column, c.change.as_str(), side(&c.from), side(&c.to))
+        });
+        Self {
+            handle: format!("v{}..v{} of {}", diff.from, diff.to, diff.table),
+            key: diff.key.clone(),
+            ignore: diff.ignore.clone(),
+            schema: schema.collect(),
+            notes: diff.notes.clone(),
+            rows: diff.rows,
+            partitions: diff.partitions.clone(),
+            unchanged_partitions: diff.unchanged_partitions,
+            files: diff.files,
+        }
+    }
+}
+
 impl Request {
     /// What the job is called in the job list, and while it is waited for.
     pub fn words(&self) -> &'static str {
@@ -301,6 +330,7 @@ impl Request {
             Request::Keys { .. } => "counting keys",
             Request::ConfigChange { .. } => "reading the settings",
             Request::SaveConfig(_) => "saving the settings",
+            Request::Changes { .. } => "comparing versions",
             Request::Diff { .. } => "reading rows of the plan",
             Request::PlanRestore { .. } => "planning the restore",
             Request::PlanUndo { .. } => "planning the undo",
@@ -315,6 +345,7 @@ impl Request {
         matches!(
             self,
             Request::Compare { .. }
+                | Request::Changes { .. }
                 | Request::Keys { .. }
                 | Request::Export { .. }
                 | Request::PlanRestore { .. }

@@ -47,8 +47,28 @@ fn b01_an_append_to_the_same_slice_makes_the_plan_stale() {
     for part in ["version 0", "1", "d=a"] {
         assert!(said.contains(part), "{part} is not in: {said}");
     }
+    let details = error.details.expect("the commits in between");
+    assert_eq!(details["rebase_safe"], false);
+    assert_eq!(details["commits"][0]["partitions"], serde_json::json!([{"d": "a"}]));
     assert_eq!(newest(&table.path), 1);
     assert_eq!(rows_of(&table.path), [row("a", 1), row("a", 5), row("b", 2)]);
+}
+
+#[test]
+fn b01_every_commit_in_between_is_listed_also_those_that_are_no_conflict() {
+    let bench = Bench::default();
+    let (mut table, plan) = previewed(&bench);
+    table.append(&[row("b", 6)]);
+    table.append(&[row("a", 5)]);
+    let error = refused(bench.apply(&plan));
+    let said = error.full_message();
+    for part in ["v2 WRITE touched d=a (+1 rows)", "No conflict: v1 WRITE touched d=b (+1 rows)"] {
+        assert!(said.contains(part), "{part} is not in: {said}");
+    }
+    let details = error.details.expect("the commits in between");
+    let conflicts: Vec<bool> =
+        details["commits"].as_array().unwrap().iter().map(|c| !c["conflict"].is_null()).collect();
+    assert_eq!(conflicts, [false, true]);
 }
 
 #[test]
@@ -59,6 +79,11 @@ fn b01_a_commit_to_another_slice_is_rebased_over() {
     let strict = ApplyOptions { strict: true, ..override_all(&plan) };
     let error = refused(bench.apply_with(&plan, &strict));
     assert_eq!((error.kind, error.exit_code()), (ErrorKind::StalePlan, 4));
+    let said = format!("{} {}", error.message, error.hint.as_deref().unwrap_or_default());
+    for part in ["v1 WRITE touched d=b (+1 rows)", "A rebase would have been safe"] {
+        assert!(said.contains(part), "{part} is not in: {said}");
+    }
+    assert_eq!(error.details.expect("the commits in between")["rebase_safe"], true);
 
     let report = bench.apply(&plan).unwrap();
     assert_eq!((report.rebased_over, report.version_after), (vec![1], Some(2)));

@@ -1,5 +1,6 @@
 //! The screens, drawn from hand-made data and driven by messages alone.
 
+mod changes;
 mod data;
 mod driver;
 mod journeys;

@@ -48,7 +48,10 @@ pub fn failure(error: &Error, as_json: bool) -> Answer {
     let code = error.exit_code();
     let message = error.full_message();
     if as_json {
-        let object = json!({"error": {"kind": error.kind.to_string(), "message": message, "hint": error.hint}});
+        let mut object = json!({"error": {"kind": error.kind.to_string(), "message": message, "hint": error.hint}});
+        if let Some(details) = &error.details {
+            object["error"]["details"] = (**details).clone();
+        }
         return Answer::text(format!("{object:#}")).with_code(code);
     }
     let hint = error.hint.as_ref().map(|hint| format!("hint: {hint}\n")).unwrap_or_default();

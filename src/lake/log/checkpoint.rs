@@ -12,7 +12,7 @@ use deltalake::logstore::object_store::path::Path;
 use deltalake::parquet::arrow::ProjectionMask;
 use deltalake::parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 
-use super::action::{Add, Line, Sidecar, parse_lines};
+use super::action::{Add, Line, Sidecar, Txn, parse_lines};
 use super::segment::Checkpoint;
 use crate::error::{Context, Error, ErrorKind, Result};
 use crate::lake::store::TableStore;
@@ -39,7 +39,7 @@ pub async fn read_head(store: &TableStore, checkpoint: &Checkpoint) -> Result<He
         let lines = if checkpoint.json {
             parse_lines(part.location.as_ref(), &bytes)?
         } else {
-            head_lines(part.location.as_ref(), bytes)?
+            head_lines(part.location.as_ref(), bytes, &["protocol.", "metaData.", "sidecar."])?
         };
         for line in lines {
             if let Some(sidecar) = &line.sidecar {
@@ -51,6 +51,24 @@ pub async fn read_head(store: &TableStore, checkpoint: &Checkpoint) -> Result<He
         }
     }
     Ok(head)
+}
+
+/// The application transactions that a checkpoint knows.
+///
+/// # Errors
+/// `BadCheckpoint`, `Storage`.
+pub async fn transactions(store: &TableStore, checkpoint: &Checkpoint) -> Result<Vec<Txn>> {
+    let mut found = Vec::new();
+    for part in &checkpoint.parts {
+        let bytes = store.get(&part.location).await?;
+        let name = part.location.as_ref();
+        let lines = match checkpoint.json {
+            true => parse_lines(name, &bytes)?,
+            false => head_lines(name, bytes, &["txn."])?,
+        };
+        found.extend(lines.into_iter().filter_map(|line| line.txn));
+    }
+    Ok(found)
 }
 
 /// Sends the `add` actions of a checkpoint, batch by batch.
@@ -75,7 +93,7 @@ pub async fn read_adds(
             }
             on_batch(adds)?;
         } else {
-            sidecars.extend(head_lines(name, bytes.clone())?.into_iter().filter_map(|l| l.sidecar));
+            sidecars.extend(head_lines(name, bytes.clone(), &["sidecar."])?.into_iter().filter_map(|l| l.sidecar));
             adds_of_parquet(name, bytes, keep_rest, on_batch)?;
         }
     }
@@ -136,8 +154,9 @@ fn reader(name: &str, bytes: Bytes, wanted: impl Fn(&str) -> bool) -> Result<Opt
     Ok(Some(Box::new(reader.map(move |batch| batch.map_err(|e| bad(&name, e))))))
 }
 
-fn head_lines(name: &str, bytes: Bytes) -> Result<Vec<Line>> {
-    let wanted = |path: &str| ["protocol.", "metaData.", "sidecar."].iter().any(|p| path.starts_with(p));
+/// The lines of a Parquet checkpoint that hold one of some actions.
+fn head_lines(name: &str, bytes: Bytes, actions: &[&str]) -> Result<Vec<Line>> {
+    let wanted = |path: &str| actions.iter().any(|p| path.starts_with(p));
     let Some(batches) = reader(name, bytes, wanted)? else { return Ok(Vec::new()) };
     let mut lines = Vec::new();
     for batch in batches {

@@ -13,9 +13,10 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
 pub use columns::{Change, SchemaChange};
+pub use files::FileCounts;
 
 use self::columns::Columns;
-use self::files::{FileCounts, Files};
+use self::files::Files;
 use super::browse::OpenTable;
 use super::context::Context;
 use super::effect_rows::EffectRows;

@@ -393,7 +393,7 @@ fn rows_pane(buf: &mut Buffer, area: Rect, screen: &CompareScreen, core: &Core) 
     } else if screen.window.is_empty() {
         say(buf, if screen.diff.is_loading() { "   reading rows …".into() } else { "   rows are not at hand".into() });
     } else {
-        let table = super::compare_rows::DiffRows::new(screen);
+        let table = super::compare_rows::DiffRows::of_plan(screen);
         grid::draw(buf, area, &table, &screen.rows_grid, &core.theme, false);
     }
 }

@@ -1,5 +1,6 @@
 //! The list that the keys of a screen move in.
 
+use super::changes::{self, ChangedPartitions};
 use super::compare::Pane;
 use super::table::Tab;
 use super::{compare_rows, files, history, keys, lake, partitions, rows, schema};
@@ -23,9 +24,13 @@ pub fn rows<'a>(screen: &'a Screen, core: &Core) -> Option<Box<dyn Rows + 'a>> {
             }
         }
         Screen::Compare(compare) => match compare.pane {
-            Pane::Rows => Box::new(compare_rows::DiffRows::new(compare)),
+            Pane::Rows => Box::new(compare_rows::DiffRows::of_plan(compare)),
             Pane::Gates => return None,
             Pane::Partitions => Box::new(compare_rows::PlanPartitions::new(compare.plan())),
+        },
+        Screen::Changes(screen) => match screen.pane {
+            changes::Pane::Rows => Box::new(compare_rows::DiffRows::of_versions(screen)),
+            changes::Pane::Partitions => Box::new(ChangedPartitions::new(screen.load.value.as_ref()?)),
         },
         Screen::Keys(screen) => Box::new(keys::rows(screen, core)),
         Screen::Form(_) | Screen::Paste(_) | Screen::Apply(_) => return None,
@@ -49,6 +54,10 @@ pub fn grid(screen: &mut Screen) -> Option<&mut GridState> {
             Pane::Gates => return None,
             Pane::Partitions => &mut compare.partitions_grid,
         },
+        Screen::Changes(screen) => match screen.pane {
+            changes::Pane::Rows => &mut screen.rows_grid,
+            changes::Pane::Partitions => &mut screen.partitions_grid,
+        },
         Screen::Keys(screen) => &mut screen.grid,
         Screen::Form(_) | Screen::Paste(_) | Screen::Apply(_) => return None,
     })
@@ -58,6 +67,7 @@ pub fn grid(screen: &mut Screen) -> Option<&mut GridState> {
 pub fn height(screen: &Screen, core: &Core) -> usize {
     match screen {
         Screen::Compare(compare) => compare.list_height(core),
+        Screen::Changes(screen) => screen.list_height(core),
         _ => core.list_height(),
     }
 }

@@ -2,6 +2,7 @@
 //! do to it is in `update`.
 
 pub mod apply;
+pub mod changes;
 pub mod compare;
 pub mod compare_gates;
 pub mod compare_rows;

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::{compare, paste, table};
+use super::{changes, compare, paste, table};
 use crate::action::Id;
 use crate::error::ErrorKind;
 use crate::ops::SavedConfig;
@@ -80,6 +80,7 @@ pub(super) fn answer(app: &mut App, id: JobId, answer: Answer) {
                 paste::refused(app, &failure);
             }
         }
+        Screen::Changes(screen) => changes::answer(screen, core, id, answer),
         Screen::Apply(screen) => in_apply(screen, core, answer),
     }
 }
@@ -248,6 +249,7 @@ fn settings_hold(app: &mut App, saved: &SavedConfig) {
             Screen::Paste(paste) => Some(&mut paste.info),
             Screen::Keys(keys) => Some(&mut keys.info),
             Screen::Compare(compare) => Some(&mut compare.info),
+            Screen::Changes(changes) => Some(&mut changes.info),
             Screen::Table(table) => table.info.value.as_mut(),
             Screen::Lake(_) | Screen::Apply(_) => None,
         };

@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
-use super::{compare, form, lake, navigate, overlays, paste, table};
+use super::{changes, compare, form, lake, navigate, overlays, paste, table};
 use crate::action::{self, Id, Key, ctrl};
 use crate::tui::app::{App, Screen};
 use crate::tui::draw::too_small;
@@ -80,6 +80,7 @@ fn act(app: &mut App, id: Id) {
             Screen::Lake(_) => lake::act(app, id),
             Screen::Table(_) => table::act(app, id),
             Screen::Compare(_) => compare::act(app, id),
+            Screen::Changes(_) => changes::act(app, id),
             Screen::Form(_) => form::act(app, id),
             Screen::Paste(_) => paste::act(app, id),
             Screen::Keys(_) if id == Id::Open => take_key(app),
@@ -175,7 +176,12 @@ fn refresh_below(app: &mut App) {
             app.lake_is_stale = false;
             lake::act(app, Id::Refresh);
         }
-        Screen::Form(_) | Screen::Paste(_) | Screen::Keys(_) | Screen::Compare(_) | Screen::Apply(_) => {}
+        Screen::Form(_)
+        | Screen::Paste(_)
+        | Screen::Keys(_)
+        | Screen::Compare(_)
+        | Screen::Changes(_)
+        | Screen::Apply(_) => {}
     }
 }
 
@@ -215,7 +221,12 @@ fn open_filter(app: &mut App) {
             Some(filter) => filter,
             None => return,
         },
-        Screen::Form(_) | Screen::Paste(_) | Screen::Keys(_) | Screen::Compare(_) | Screen::Apply(_) => return,
+        Screen::Form(_)
+        | Screen::Paste(_)
+        | Screen::Keys(_)
+        | Screen::Compare(_)
+        | Screen::Changes(_)
+        | Screen::Apply(_) => return,
     };
     let input = crate::tui::input::TextInput::new(text);
     app.overlay = Some(Overlay::Filter(filter::Filter { input, about, complaint: None }));

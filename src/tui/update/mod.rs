@@ -2,6 +2,7 @@
 //! has to be done outside goes out as commands.
 
 mod answers;
+mod changes;
 mod compare;
 mod confirm;
 mod form;

@@ -1,9 +1,11 @@
 //! After the commit: is the table what was planned?
 
+mod measures;
+
 use std::collections::BTreeSet;
 
 use crate::engine::Staged;
-use crate::engine::local::verify::read_back;
+use crate::engine::local::verify::{measured, read_back};
 use crate::error::Result;
 use crate::lake::Snapshot;
 use crate::lake::independent::{self, Opinion};
@@ -13,8 +15,9 @@ use crate::table::DataFile;
 use crate::table::file::FileId;
 
 /// Reads the new data files back (rows and checksums per partition and per
-/// column), compares the file list of the rest, and asks delta-rs and
-/// DataFusion for a second opinion. Gives differences in words.
+/// column; measures against those of the files that went), compares the file
+/// list of the rest, and asks delta-rs and DataFusion for a second opinion.
+/// Gives differences in words.
 ///
 /// # Errors
 /// Whatever keeps the new version from being read.
@@ -49,6 +52,12 @@ pub async fn verify(
         let names: Vec<String> = after.metadata().schema.names().map(str::to_owned).collect();
         let back = read_back(after, &fresh, rows.hash_seed, progress).await?;
         found.extend(back.differences(staged, &plan.partition_columns, &names));
+        if !rows.measures.is_empty() {
+            let gone: Vec<&DataFile> = removed.iter().collect();
+            let gone = measured(&before, &gone, &rows.measures).await?;
+            let come = measured(after, &fresh, &rows.measures).await?;
+            found.extend(measures::differences(plan, after.metadata(), &gone, &come)?);
+        }
     }
     for file in restored {
         if !after.store().exists(&file.path).await? {
