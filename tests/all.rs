@@ -10,6 +10,7 @@ mod demo;
 mod diff;
 mod docs;
 mod expressions;
+mod gates;
 mod keys;
 mod model;
 mod predicate;

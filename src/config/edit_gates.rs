@@ -104,9 +104,9 @@ fn changed(text: &str, name: &str, below: &[String], value: Option<&toml::Value>
             (at, format!("{indent}{} = {value}{break_}", key.join(".")))
         }
         Place::NewSection(at) => {
-            let header: Vec<String> = section.iter().map(|part| bare(part)).collect();
             // The table's name is quoted, as in the sections that forms save.
-            let header = header.join(".").replacen(&bare(name), &quoted(name), 1);
+            let part = |(i, part): (usize, &String)| if i == 1 { quoted(part) } else { bare(part) };
+            let header = section.iter().enumerate().map(part).collect::<Vec<_>>().join(".");
             let blank = if at == 0 { "" } else { break_ };
             (at, format!("{blank}[{header}]{break_}{} = {value}{break_}", bare(&full[full.len() - 1])))
         }

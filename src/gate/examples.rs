@@ -179,9 +179,9 @@ fn example(gate: &str) -> Option<Example> {
             plain(with_keys(overwrite(), |k| k.duplicates = SidePair { source: 1, target: 0 })),
         ),
         "null-keys" => of(
-            plain(merge()),
-            Some(plain(with_keys(merge(), |k| k.nulls.target = 1))),
-            plain(with_keys(merge(), |k| k.nulls.source = 1)),
+            plain(overwrite()),
+            Some(plain(with_keys(overwrite(), |k| k.nulls.target = 1))),
+            plain(with_keys(overwrite(), |k| k.nulls.source = 1)),
         ),
         "near-duplicate-keys" => {
             let near = |rows| Evidence {

@@ -15,6 +15,9 @@ pub enum Severity {
 }
 
 impl Severity {
+    /// From the mildest to the worst.
+    pub const ALL: [Severity; 3] = [Severity::Off, Severity::Warn, Severity::Fail];
+
     pub fn as_str(self) -> &'static str {
         match self {
             Severity::Off => "off",

@@ -8,6 +8,7 @@ use super::browse::OpenTable;
 use super::rebase;
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate::evidence::{PartitionHistory, VersionRows};
+use crate::lake::Snapshot;
 use crate::lake::log::action::{FileParser, Line};
 use crate::lake::log::snapshot::read_commit;
 use crate::plan::Plan;
@@ -40,6 +41,11 @@ struct Commit {
     removes: Vec<FileId>,
     /// Partitions whose data changed, as far as the commit itself tells.
     touched: HashSet<PartitionTuple>,
+    /// Whether it brought new metaData.
+    metadata: bool,
+    /// The table was partitioned by other columns before, so that all of its
+    /// files came anew with this commit.
+    begins: bool,
 }
 
 impl Histories {
@@ -82,7 +88,8 @@ pub(super) async fn read(table: &OpenTable, plans: &[&Plan], versions: u64, prog
     let listing = table.snapshot().listing();
     let usable = listing.oldest_usable().unwrap_or(0);
     // Version 0 begins with nothing; any other needs what was there before.
-    let base = oldest.checked_sub(1).map(|before| before.max(usable));
+    let begins = commits.last().is_some_and(|c| c.begins);
+    let base = oldest.checked_sub(1).filter(|_| !begins).map(|before| before.max(usable));
     if let Some(base) = base {
         match base_files(table, base, &wanted).await {
             Ok(files) => files.into_iter().for_each(|(id, tuple, rows)| walk.add(id, tuple, rows)),
@@ -121,9 +128,12 @@ async fn last_commits(
         if missing.is_empty() || found.last().is_some_and(|newer| version + 1 != newer.version) {
             break;
         }
-        let commit = lines.and_then(|lines| interpreted(version, lines, &parser, table.metadata(), wanted));
+        let commit = match lines.and_then(|lines| interpreted(version, lines, &parser, wanted)) {
+            Ok(commit) if commit.metadata => with_begin(commit, snapshot).await,
+            other => other,
+        };
         match commit {
-            Ok(Some(commit)) => {
+            Ok(commit) => {
                 for tuple in &commit.touched {
                     if let Some(left) = missing.get_mut(tuple) {
                         *left = left.saturating_sub(1);
@@ -132,10 +142,12 @@ async fn last_commits(
                         }
                     }
                 }
+                let begins = commit.begins;
                 found.push(commit);
+                if begins {
+                    break;
+                }
             }
-            // Partitioned by other columns before.
-            Ok(None) => break,
             Err(error) if error.kind == ErrorKind::Cancelled => return Err(error),
             Err(error) => {
                 tracing::warn!("version {version} could not be read for the row counts of the past: {error}");
@@ -146,23 +158,32 @@ async fn last_commits(
     Ok(found)
 }
 
-/// `None` for a commit that changed the partition columns.
+/// Finds out whether a commit with new metaData changed the partition columns.
+async fn with_begin(commit: Commit, snapshot: &Snapshot) -> Result<Commit> {
+    let begins = match commit.version.checked_sub(1) {
+        Some(before) => {
+            snapshot.at(before).await?.metadata().partition_columns != snapshot.metadata().partition_columns
+        }
+        None => true,
+    };
+    Ok(Commit { begins, ..commit })
+}
+
 fn interpreted(
     version: u64,
     lines: Vec<Line>,
     parser: &FileParser,
-    metadata: &Metadata,
     wanted: &HashSet<PartitionTuple>,
-) -> Result<Option<Commit>> {
-    let mut commit = Commit { version, adds: Vec::new(), removes: Vec::new(), touched: HashSet::new() };
+) -> Result<Commit> {
+    let mut commit = Commit {
+        version,
+        adds: Vec::new(),
+        removes: Vec::new(),
+        touched: HashSet::new(),
+        metadata: lines.iter().any(|l| l.meta_data.is_some()),
+        begins: false,
+    };
     for line in lines {
-        let columns = line.meta_data.as_ref().and_then(|m| m.get("partitionColumns")).and_then(|c| c.as_array());
-        let same = columns.is_none_or(|columns| {
-            columns.iter().map(|c| c.as_str()).eq(metadata.partition_columns.iter().map(|c| Some(c.as_str())))
-        });
-        if !same && version > 0 {
-            return Ok(None);
-        }
         if let Some(add) = line.add {
             let (id, changes) = (add.id(), add.data_change);
             let file = parser.file(add, None)?;
@@ -184,7 +205,7 @@ fn interpreted(
             commit.removes.push(remove.id());
         }
     }
-    Ok(Some(commit))
+    Ok(commit)
 }
 
 type BaseFile = (FileId, PartitionTuple, Option<u64>);

@@ -2,6 +2,7 @@
 
 mod demo;
 mod diff;
+mod gates;
 mod keys;
 mod slice;
 mod usage;
