@@ -7,6 +7,7 @@ use crossterm::event::KeyEvent;
 use super::asked::Asked;
 use crate::config::TableConfig;
 use crate::error::{Error, ErrorKind};
+use crate::gate::{self, Evidence, Thresholds};
 use crate::ops::context::TableSettings;
 use crate::ops::keys::KeyReport;
 use crate::ops::prepare::DiffPage;
@@ -14,7 +15,8 @@ use crate::ops::{
     ApplyOptions, ApplyReport, At, Comparison, ConfigChange, OpenTable, RowPage, SavedConfig, SourceProfile,
     TableSummary,
 };
-use crate::plan::advice::Delivery;
+use crate::plan::advice::{self, Delivery};
+use crate::plan::kinds::Class;
 use crate::plan::technical::TechnicalProposal;
 use crate::plan::{Effect, Plan};
 use crate::progress::ProgressState;
@@ -120,6 +122,11 @@ pub enum Request {
     ConfigChange {
         table: TableKey,
         known: TableConfig,
+    },
+    /// The same for a table's thresholds and severities.
+    GatesChange {
+        table: TableKey,
+        gates: toml::Table,
     },
     SaveConfig(Box<ConfigChange>),
     Diff {
@@ -242,6 +249,8 @@ impl From<&OpenTable> for TableInfo {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compared {
     pub plans: Vec<Plan>,
+    /// What each of them was judged by.
+    pub evidence: Vec<Evidence>,
     /// An index into `plans`.
     pub recommended: Option<usize>,
     pub because: String,
@@ -255,10 +264,33 @@ impl From<&Comparison> for Compared {
     fn from(comparison: &Comparison) -> Self {
         Self {
             plans: comparison.strategies.iter().map(|(_, prepared)| prepared.plan.clone()).collect(),
+            evidence: comparison.strategies.iter().map(|(_, prepared)| prepared.evidence()).collect(),
             recommended: comparison.recommended,
             because: comparison.because.clone(),
             delivery: Some(comparison.delivery.clone()),
             technical: comparison.technical.clone(),
+        }
+    }
+}
+
+impl Compared {
+    /// Judges every plan anew, and recommends by that.
+    pub fn judge_again(&mut self, thresholds: &Thresholds) {
+        for (plan, evidence) in self.plans.iter_mut().zip(&self.evidence).filter(|(plan, _)| plan.compared) {
+            plan.gates = gate::judge(plan, evidence, thresholds);
+            plan.settle();
+            plan.advice = advice::advice(plan);
+        }
+        let of = |class: Class| self.plans.iter().find(|p| p.spec.kind().class() == class);
+        match (&self.delivery, of(Class::Replace), of(Class::Merge)) {
+            (Some(delivery), Some(overwrite), Some(merge)) => {
+                let (name, because) = advice::recommend(delivery, overwrite, merge);
+                let at = name.and_then(|name| self.plans.iter().position(|p| p.operation == name));
+                (self.recommended, self.because) = (at, because);
+            }
+            // A statement has no other strategy beside it.
+            (None, ..) => self.because = self.plans.first().and_then(|p| p.advice.first()).cloned().unwrap_or_default(),
+            _ => {}
         }
     }
 }
@@ -279,7 +311,7 @@ impl Request {
             Request::Compare { .. } => "comparing strategies",
             Request::Profile { .. } => "looking at the source",
             Request::Keys { .. } => "counting keys",
-            Request::ConfigChange { .. } => "reading the settings",
+            Request::ConfigChange { .. } | Request::GatesChange { .. } => "reading the settings",
             Request::SaveConfig(_) => "saving the settings",
             Request::Diff { .. } => "reading rows of the plan",
             Request::PlanRestore { .. } => "planning the restore",

@@ -2,6 +2,7 @@
 
 mod data;
 mod driver;
+mod gates;
 mod journeys;
 mod partitions;
 mod screens;

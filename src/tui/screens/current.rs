@@ -2,7 +2,7 @@
 
 use super::compare::Pane;
 use super::table::Tab;
-use super::{compare_rows, files, history, keys, lake, partitions, rows, schema};
+use super::{compare_rows, files, gates, history, keys, lake, partitions, rows, schema};
 use crate::tui::app::Screen;
 use crate::tui::shared::Core;
 use crate::tui::widgets::grid::{GridState, Rows};
@@ -28,6 +28,7 @@ pub fn rows<'a>(screen: &'a Screen, core: &Core) -> Option<Box<dyn Rows + 'a>> {
             Pane::Partitions => Box::new(compare_rows::PlanPartitions::new(compare.plan())),
         },
         Screen::Keys(screen) => Box::new(keys::rows(screen, core)),
+        Screen::Gates(screen) => Box::new(gates::rows(screen)),
         Screen::Form(_) | Screen::Paste(_) | Screen::Apply(_) => return None,
     })
 }
@@ -50,6 +51,7 @@ pub fn grid(screen: &mut Screen) -> Option<&mut GridState> {
             Pane::Partitions => &mut compare.partitions_grid,
         },
         Screen::Keys(screen) => &mut screen.grid,
+        Screen::Gates(screen) => &mut screen.grid,
         Screen::Form(_) | Screen::Paste(_) | Screen::Apply(_) => return None,
     })
 }
@@ -58,6 +60,7 @@ pub fn grid(screen: &mut Screen) -> Option<&mut GridState> {
 pub fn height(screen: &Screen, core: &Core) -> usize {
     match screen {
         Screen::Compare(compare) => compare.list_height(core),
+        Screen::Gates(screen) => screen.list_height(core),
         _ => core.list_height(),
     }
 }

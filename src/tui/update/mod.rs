@@ -5,6 +5,7 @@ mod answers;
 mod compare;
 mod confirm;
 mod form;
+mod gates;
 mod keys;
 mod lake;
 mod navigate;

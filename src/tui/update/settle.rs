@@ -31,7 +31,7 @@ fn ask(app: &mut App) {
         Screen::Form(form) => self::form(form, &mut app.core),
         Screen::Compare(compare) => comparison(compare, &mut app.core, height),
         Screen::Paste(paste) => self::paste(paste, &mut app.core),
-        Screen::Lake(_) | Screen::Keys(_) | Screen::Apply(_) => {}
+        Screen::Lake(_) | Screen::Keys(_) | Screen::Gates(_) | Screen::Apply(_) => {}
     }
 }
 
