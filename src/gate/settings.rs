@@ -128,6 +128,7 @@ impl Setting {
             Unit::Versions => "versions",
         };
         match number {
+            Number::Whole(1) => format!("1 {}", words.trim_end_matches('s')),
             Number::Whole(number) => format!("{} {words}", grouped(number)),
             Number::Real(number) => format!("{number} {words}"),
         }
@@ -192,6 +193,7 @@ mod tests {
         let shown = |name: &str| setting(name).unwrap().shown(&Thresholds::default());
         assert_eq!(shown("row_count_min_percent"), "90 %");
         assert_eq!(shown("max_partitions"), "10,000 partitions");
+        assert_eq!(shown("new_partition_max_years_ahead"), "1 year");
         assert_eq!(shown("skew_max_factor"), "20 times");
     }
 }

@@ -32,15 +32,16 @@ impl Gate for Space {
         let space = evidence.space.filter(|space| space.staged_bytes > 0)?;
         let (staged, free) = (space.staged_bytes, space.free_bytes);
         let threshold = format!("room for about {}, and {} left", bytes(staged), bytes(t.space_min_free_after_bytes));
-        let message = format!("about {} to stage, {} free", bytes(staged), bytes(free));
+        let needed = format!("about {} to stage", bytes(staged));
         // Sizes are estimated, and a file may well take twice what was thought.
         let fits = |times: u64| staged.saturating_mul(times).saturating_add(t.space_min_free_after_bytes) <= free;
+        // What is free changes by the second: a plan names it only where it matters.
         let (status, message) = match (fits(1), fits(2)) {
-            (false, _) => (GateStatus::Fail, format!("{message}: make room first")),
-            (true, false) => (GateStatus::Warn, format!("{message}: it may be too little")),
-            (true, true) => (GateStatus::Pass, message),
+            (false, _) => (GateStatus::Fail, format!("{needed}, {} free: make room first", bytes(free))),
+            (true, false) => (GateStatus::Warn, format!("{needed}, {} free: it may be too little", bytes(free))),
+            (true, true) => (GateStatus::Pass, format!("{needed}, and twice as much would fit")),
         };
-        Some(Finding::pass(free, threshold, message).of(status))
+        Some(Finding::pass(staged, threshold, message).of(status))
     }
 }
 

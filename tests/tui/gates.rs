@@ -71,15 +71,15 @@ fn row_count(driver: &Driver, strategy: usize) -> GateStatus {
 fn a_plan_is_judged_again_with_every_change() {
     for size in [SMALL, WIDE] {
         let mut driver = gates(size);
-        assert!(heading(&driver).contains("overwrite · fiscal_period=2026006 · ready"), "{}", driver.screen());
+        assert!(heading(&driver).contains("ready · overwrite · fiscal_period=2026006"), "{}", driver.screen());
         assert_snapshot!(format!("thresholds_{}x{}", size.0, size.1), driver.screen());
         exempt_nothing(&mut driver);
-        assert!(heading(&driver).contains("blocked by row-count · tried, not saved"), "{}", driver.screen());
+        assert!(heading(&driver).contains("blocked by row-count (tried, not saved)"), "{}", driver.screen());
         assert!(driver.line_with("✘ row-count").contains("fail"), "{}", driver.screen());
         assert_snapshot!(format!("thresholds_tried_{}x{}", size.0, size.1), driver.screen());
         // From fail to off: the gate says nothing any more.
         driver.keys("kkkk ");
-        assert!(heading(&driver).contains("ready · tried"), "{}", driver.screen());
+        assert!(heading(&driver).contains("ready (tried"), "{}", driver.screen());
         driver.press(KeyCode::Left);
         assert!(heading(&driver).contains("blocked by row-count"), "{}", driver.screen());
         // Without an own severity it is the gate's own again.
@@ -169,7 +169,7 @@ fn a_milder_severity_unblocks_the_plan_only_once_it_is_saved() {
     save(&mut driver, change);
     driver.keys("kkkk");
     driver.press(KeyCode::Left);
-    assert!(heading(&driver).contains("ready · tried"), "{}", driver.screen());
+    assert!(heading(&driver).contains("ready (tried"), "{}", driver.screen());
     assert_eq!(row_count(&driver, 2), GateStatus::Fail, "trying lifts no block");
     driver.control('s');
     let change = show_change(&mut driver, &text);
@@ -187,7 +187,9 @@ fn a_table_shows_its_gates_for_every_kind_of_write() {
         // Settings are no table: they may be changed where tables may not.
         driver.keys("j ");
         let words: Vec<String> = driver.line_with("· row-count ").split_whitespace().map(str::to_owned).collect();
-        assert_eq!(words.iter().filter(|w| *w == "off").count(), 6, "{words:?}");
+        // On a small screen the last kind is a step to the side.
+        let shown = if size == SMALL { 5 } else { 6 };
+        assert_eq!(words.iter().filter(|w| *w == "off").count(), shown, "{words:?}");
         driver.control('s');
         let Some((_, Request::GatesChange { gates, .. })) = driver.waiting.last() else {
             panic!("{:?}", driver.waiting)

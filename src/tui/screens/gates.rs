@@ -336,7 +336,7 @@ impl Rows for GateLines<'_> {
 
 /// What the plan comes to by what is tried.
 fn heading(screen: &GatesScreen) -> String {
-    let tried = if screen.is_changed() { " · tried, not saved" } else { "" };
+    let tried = if screen.is_changed() { " (tried, not saved)" } else { "" };
     let Some((plan, _)) = &screen.judged else { return format!("what is judged before a write{tried}") };
     let slice = plan.slice.as_deref().map_or(String::new(), |slice| format!(" · {}", escape_controls(slice)));
     let blocking = screen.blocking();
@@ -352,7 +352,7 @@ fn heading(screen: &GatesScreen) -> String {
         Verdict::Ready => "ready".to_owned(),
         Verdict::NoOp => "changes nothing".to_owned(),
     };
-    format!("{}{slice} · {verdict}{tried}", strategy(plan))
+    format!("{verdict}{tried} · {}{slice}", strategy(plan))
 }
 
 pub fn draw(buf: &mut Buffer, area: Rect, screen: &GatesScreen, core: &Core) {
