@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{StreamExt, stream};
 
 use super::browse::OpenTable;
 use super::rebase;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::gate::evidence::{PartitionHistory, VersionRows};
 use crate::lake::Snapshot;
 use crate::lake::log::action::{FileParser, Line};
@@ -81,6 +81,9 @@ pub(super) async fn read(table: &OpenTable, plans: &[&Plan], versions: u64, prog
     for plan in plans {
         wanted.extend(rebase::partitions(plan, table.metadata())?);
     }
+    if wanted.is_empty() {
+        return Ok(Histories::default());
+    }
     let enough = usize::try_from(versions).unwrap_or(usize::MAX);
     let commits = last_commits(table, &wanted, enough, progress).await?;
     let Some(oldest) = commits.last().map(|c| c.version) else { return Ok(Histories::default()) };
@@ -91,7 +94,7 @@ pub(super) async fn read(table: &OpenTable, plans: &[&Plan], versions: u64, prog
     let begins = commits.last().is_some_and(|c| c.begins);
     let base = oldest.checked_sub(1).filter(|_| !begins).map(|before| before.max(usable));
     if let Some(base) = base {
-        match base_files(table, base, &wanted).await {
+        match base_files(table, base, &wanted, progress).await {
             Ok(files) => files.into_iter().for_each(|(id, tuple, rows)| walk.add(id, tuple, rows)),
             Err(error) if error.kind == ErrorKind::Cancelled => return Err(error),
             Err(error) => {
@@ -210,13 +213,22 @@ fn interpreted(
 
 type BaseFile = (FileId, PartitionTuple, Option<u64>);
 
-async fn base_files(table: &OpenTable, version: u64, wanted: &HashSet<PartitionTuple>) -> Result<Vec<BaseFile>> {
+async fn base_files(
+    table: &OpenTable,
+    version: u64,
+    wanted: &HashSet<PartitionTuple>,
+    progress: &Progress,
+) -> Result<Vec<BaseFile>> {
+    let mut kept = Vec::new();
     let base = table.snapshot().at(version).await?;
-    let files = stream::iter(base.files(false).await?).map(Ok::<_, Error>);
-    let kept = files.try_filter_map(|file| async move {
-        Ok(wanted.contains(&file.partition).then(|| (file.id(), file.live_rows(), file.partition)))
-    });
-    kept.map_ok(|(id, rows, tuple)| (id, tuple, rows)).try_collect().await
+    base.stream_files(false, &mut |files| {
+        progress.check()?;
+        let files = files.into_iter().filter(|file| wanted.contains(&file.partition));
+        kept.extend(files.map(|file| (file.id(), file.partition.clone(), file.live_rows())));
+        Ok(())
+    })
+    .await?;
+    Ok(kept)
 }
 
 /// Live files of the wanted partitions, and the rows that they add up to.
