@@ -11,6 +11,7 @@ mod diff;
 mod docs;
 mod expressions;
 mod faults;
+mod gates;
 mod keys;
 mod model;
 mod predicate;

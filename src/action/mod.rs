@@ -78,6 +78,14 @@ pub enum Id {
     SaveConfig,
     /// What is wrong with the key, and what could be one.
     Keys,
+    /// The gates of the table, and to try other thresholds.
+    Thresholds,
+    /// A gate's failure counts less, or more.
+    Milder,
+    Harder,
+    EditThreshold,
+    /// What the table's section says of a threshold or gate, away.
+    ResetSetting,
     /// The proposed technical columns, and compare again.
     Ignore,
 }
@@ -102,6 +110,8 @@ pub enum Scope {
     /// The box for a statement; plain keys are text.
     Paste,
     Keys,
+    /// The gates of a table.
+    Gates,
     Compare,
     /// What changed between two versions.
     Changes,
@@ -131,6 +141,7 @@ impl Scope {
             Scope::Form => "Form of a comparison",
             Scope::Paste => "Statement",
             Scope::Keys => "Keys",
+            Scope::Gates => "Gates",
             Scope::Compare => "Compare",
             Scope::Changes => "Two versions",
             Scope::Apply => "Progress and result",
@@ -184,6 +195,10 @@ pub struct Facts {
     pub sortable: bool,
     /// The form says other things about the table than the config.
     pub unsaved: bool,
+    /// The cursor is on a threshold, not on a gate.
+    pub on_threshold: bool,
+    /// The table has a value of its own there.
+    pub set_here: bool,
     /// Plans on the screen.
     pub strategies: usize,
     /// Technical columns are proposed.

@@ -28,7 +28,9 @@ mod rebase;
 pub mod recover;
 mod refusals;
 pub mod restore;
+mod row_history;
 mod slice;
+mod space;
 pub mod statement;
 pub mod strategy;
 mod table_config;
@@ -49,7 +51,7 @@ pub use recover::recover;
 pub use restore::prepare_restore;
 pub use statement::{Binding, Outline, OverwriteMode, from_statement, merge_of_clauses, outline};
 pub use strategy::{Scd2Columns, Strategy};
-pub use table_config::{ConfigChange, SavedConfig, save_table_config, table_config_change};
+pub use table_config::{ConfigChange, SavedConfig, save_table_config, table_config_change, table_gates_change};
 pub use undo::prepare_undo;
 
 /// What was done, when, by whom, and how to take it back.

@@ -14,6 +14,7 @@ use super::profile;
 use super::refusals::{key_types, table_refusals};
 use super::slice::Slices;
 use super::strategy::{Strategy, key_pairs, settle_view, whole_rows};
+use super::{row_history, space};
 use crate::engine::local::{LocalEngine, delivered_schema};
 use crate::engine::{Classified, Engine, RowJob, Spilling};
 use crate::error::{Error, ErrorKind, Result};
@@ -49,6 +50,14 @@ pub struct Prepared {
     pub plan: Plan,
     /// `None` where the plan was refused before rows were compared.
     pub rows: Option<EffectRows>,
+}
+
+impl Prepared {
+    /// What the gates judged the plan by: whoever keeps it can judge the plan
+    /// again by other thresholds. Of a plan without rows nothing was gathered.
+    pub fn evidence(&self) -> Evidence {
+        self.rows.as_ref().map(|rows| rows.evidence().clone()).unwrap_or_default()
+    }
 }
 
 /// Makes a plan. A refusal (missing column, duplicate matches, a feature that
@@ -193,11 +202,26 @@ impl Judge<'_> {
                 Some((advice::delivery(&overwrite.plan, &facts), technical))
             }
         };
+        let history = self.row_history(&prepared).await?;
         for (one, mut evidence) in prepared.iter_mut().zip(evidence) {
             evidence.delivery_full_slice = delivery.as_ref().map(|(d, _)| d.kind == DeliveryKind::FullSlice);
+            evidence.row_history = history.of(&one.plan, self.table.metadata())?;
+            evidence.space = space::of(self.table, &one.plan, self.source);
             judge_one(&mut one.plan, &evidence, &self.table.settings.thresholds)?;
+            if let Some(rows) = &mut one.rows {
+                rows.judge_by(evidence);
+            }
         }
         Ok(Plans { prepared, delivery })
+    }
+
+    /// The rows of the past, for the plans that are judged by them.
+    async fn row_history(&self, prepared: &[Prepared]) -> Result<row_history::Histories> {
+        let thresholds = &self.table.settings.thresholds;
+        let Some(gate) = gate::find(gate::ROW_COUNT_HISTORY) else { return Ok(row_history::Histories::default()) };
+        let judged = |p: &&Plan| gate::severity(gate, p.spec.kind().class(), thresholds) != gate::Severity::Off;
+        let plans: Vec<&Plan> = prepared.iter().map(|one| &one.plan).filter(judged).collect();
+        row_history::read(self.table, &plans, thresholds.row_count_history_versions, self.progress).await
     }
 }
 

@@ -62,16 +62,19 @@ pub enum Class {
     /// A MERGE that deletes what the source lacks: as dangerous as an overwrite
     /// where the extract is incomplete.
     MergeDelete,
+    /// The same rows in other files: repartition, optimize.
+    Layout,
     /// Files that the log knew before come back: restore, undo.
     Inverse,
 }
 
 impl Class {
-    pub const ALL: [(Class, &'static str); 5] = [
-        (Class::Replace, "overwrite"),
+    pub const ALL: [(Class, &'static str); 6] = [
+        (Class::Replace, "overwrite, replace-where"),
         (Class::Append, "append"),
         (Class::Merge, "merge"),
         (Class::MergeDelete, "merge with delete"),
+        (Class::Layout, "repartition, optimize"),
         (Class::Inverse, "restore, undo"),
     ];
 }

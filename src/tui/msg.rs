@@ -7,6 +7,7 @@ use crossterm::event::KeyEvent;
 use super::asked::Asked;
 use crate::config::TableConfig;
 use crate::error::{Error, ErrorKind};
+use crate::gate::{self, Evidence, Thresholds};
 use crate::ops::context::TableSettings;
 use crate::ops::diff::{Diff, DiffPartition, DiffTotals, FileCounts};
 use crate::ops::keys::KeyReport;
@@ -15,7 +16,8 @@ use crate::ops::{
     ApplyOptions, ApplyReport, At, Comparison, ConfigChange, OpenTable, RowPage, SavedConfig, SourceProfile,
     TableSummary,
 };
-use crate::plan::advice::Delivery;
+use crate::plan::advice::{self, Delivery};
+use crate::plan::kinds::Class;
 use crate::plan::technical::TechnicalProposal;
 use crate::plan::{Effect, Plan};
 use crate::progress::ProgressState;
@@ -123,6 +125,11 @@ pub enum Request {
     ConfigChange {
         table: TableKey,
         known: TableConfig,
+    },
+    /// The same for a table's thresholds and severities.
+    GatesChange {
+        table: TableKey,
+        gates: toml::Table,
     },
     SaveConfig(Box<ConfigChange>),
     /// What changed between two versions.
@@ -253,6 +260,8 @@ impl From<&OpenTable> for TableInfo {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compared {
     pub plans: Vec<Plan>,
+    /// What each of them was judged by.
+    pub evidence: Vec<Evidence>,
     /// An index into `plans`.
     pub recommended: Option<usize>,
     pub because: String,
@@ -266,6 +275,7 @@ impl From<&Comparison> for Compared {
     fn from(comparison: &Comparison) -> Self {
         Self {
             plans: comparison.strategies.iter().map(|(_, prepared)| prepared.plan.clone()).collect(),
+            evidence: comparison.strategies.iter().map(|(_, prepared)| prepared.evidence()).collect(),
             recommended: comparison.recommended,
             because: comparison.because.clone(),
             delivery: Some(comparison.delivery.clone()),
@@ -311,6 +321,28 @@ impl From<&Diff> for Changes {
     }
 }
 
+impl Compared {
+    /// Judges every plan anew, and recommends by that.
+    pub fn judge_again(&mut self, thresholds: &Thresholds) {
+        for (plan, evidence) in self.plans.iter_mut().zip(&self.evidence).filter(|(plan, _)| plan.compared) {
+            plan.gates = gate::judge(plan, evidence, thresholds);
+            plan.settle();
+            plan.advice = advice::advice(plan);
+        }
+        let of = |class: Class| self.plans.iter().find(|p| p.spec.kind().class() == class);
+        match (&self.delivery, of(Class::Replace), of(Class::Merge)) {
+            (Some(delivery), Some(overwrite), Some(merge)) => {
+                let (name, because) = advice::recommend(delivery, overwrite, merge);
+                let at = name.and_then(|name| self.plans.iter().position(|p| p.operation == name));
+                (self.recommended, self.because) = (at, because);
+            }
+            // A statement has no other strategy beside it.
+            (None, ..) => self.because = self.plans.first().and_then(|p| p.advice.first()).cloned().unwrap_or_default(),
+            _ => {}
+        }
+    }
+}
+
 impl Request {
     /// What the job is called in the job list, and while it is waited for.
     pub fn words(&self) -> &'static str {
@@ -328,7 +360,7 @@ impl Request {
             Request::Compare { .. } => "comparing strategies",
             Request::Profile { .. } => "looking at the source",
             Request::Keys { .. } => "counting keys",
-            Request::ConfigChange { .. } => "reading the settings",
+            Request::ConfigChange { .. } | Request::GatesChange { .. } => "reading the settings",
             Request::SaveConfig(_) => "saving the settings",
             Request::Changes { .. } => "comparing versions",
             Request::Diff { .. } => "reading rows of the plan",

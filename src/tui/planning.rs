@@ -45,6 +45,7 @@ pub async fn compare(
             *best += 1;
         }
         compared.plans.insert(at, one.plan.clone());
+        compared.evidence.insert(at, one.evidence());
         prepared.insert(at, one);
     }
     Ok((compared, handles(prepared)))
@@ -83,6 +84,7 @@ async fn statement(
     let compared = Compared {
         because: prepared.plan.advice.first().cloned().unwrap_or_default(),
         plans: vec![prepared.plan.clone()],
+        evidence: vec![prepared.evidence()],
         recommended: None,
         delivery: None,
         technical: None,

@@ -3,6 +3,7 @@
 mod clean;
 mod demo;
 mod diff;
+mod gates;
 mod keys;
 mod slice;
 mod usage;

@@ -2,7 +2,7 @@
 //! rows, of which one was reversed at the source.
 
 use partwise::error::ErrorKind;
-use partwise::gate::Thresholds;
+use partwise::gate::{Evidence, Thresholds};
 use partwise::ops::context::TableSettings;
 use partwise::ops::discover::SummaryFacts;
 use partwise::ops::prepare::{DiffPage, DiffRow};
@@ -59,8 +59,12 @@ pub fn info() -> TableInfo {
         {"name": "doc_number", "type": "long", "nullable": false, "metadata": {}},
         {"name": "amount", "type": "decimal(18,2)", "nullable": true, "metadata": {"comment": "in company currency"}}
     ]});
-    let mut settings =
-        TableSettings { known: Default::default(), thresholds: Thresholds::default(), engine: Default::default() };
+    let mut settings = TableSettings {
+        known: Default::default(),
+        thresholds: Thresholds::default(),
+        global: Thresholds::default(),
+        engine: Default::default(),
+    };
     settings.known.key = vec!["doc_number".into()];
     TableInfo {
         name: NAME.into(),
@@ -252,6 +256,7 @@ pub fn compared() -> Compared {
         Delivery { kind: DeliveryKind::FullSlice, key_coverage: 0.6667, changed_share: 0.5, ..Delivery::default() };
     let (_, because) = partwise::plan::advice::recommend(&delivery, &overwrite, &merge);
     Compared {
+        evidence: vec![Evidence::default(); 3],
         plans: vec![merge, with_delete, overwrite],
         recommended: Some(2),
         because,

@@ -3,6 +3,7 @@
 mod changes;
 mod data;
 mod driver;
+mod gates;
 mod journeys;
 mod partitions;
 mod screens;

@@ -6,6 +6,7 @@ mod compare;
 mod demo;
 mod diff;
 mod files;
+mod gates;
 mod history;
 mod journal;
 mod keys;
@@ -58,6 +59,8 @@ registry! {
     Diff => diff,
     /// Say what is wrong with a key, or which columns could be one
     Keys => keys,
+    /// Show what is judged before a write to a table, and by which thresholds; change them
+    Gates => gates,
     /// Set every write strategy for a source side by side
     Compare => compare,
     /// Say what a write would do, and do it if asked

@@ -48,5 +48,8 @@ pub fn lines(screen: &CompareScreen, cells: u16) -> Vec<Vec<Piece>> {
     if lines.is_empty() {
         lines.push(vec![piece("   no gate applies to this plan", Role::Dim)]);
     }
+    if plan.compared {
+        lines.push(vec![piece("   T tries other thresholds", Role::Dim)]);
+    }
     lines
 }

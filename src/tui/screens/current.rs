@@ -3,7 +3,7 @@
 use super::changes::{self, ChangedPartitions};
 use super::compare::Pane;
 use super::table::Tab;
-use super::{compare_rows, files, history, keys, lake, partitions, rows, schema};
+use super::{compare_rows, files, gates, history, keys, lake, partitions, rows, schema};
 use crate::tui::app::Screen;
 use crate::tui::shared::Core;
 use crate::tui::widgets::grid::{GridState, Rows};
@@ -33,6 +33,7 @@ pub fn rows<'a>(screen: &'a Screen, core: &Core) -> Option<Box<dyn Rows + 'a>> {
             changes::Pane::Partitions => Box::new(ChangedPartitions::new(screen.load.value.as_ref()?)),
         },
         Screen::Keys(screen) => Box::new(keys::rows(screen, core)),
+        Screen::Gates(screen) => Box::new(gates::rows(screen)),
         Screen::Form(_) | Screen::Paste(_) | Screen::Apply(_) => return None,
     })
 }
@@ -59,6 +60,7 @@ pub fn grid(screen: &mut Screen) -> Option<&mut GridState> {
             changes::Pane::Partitions => &mut screen.partitions_grid,
         },
         Screen::Keys(screen) => &mut screen.grid,
+        Screen::Gates(screen) => &mut screen.grid,
         Screen::Form(_) | Screen::Paste(_) | Screen::Apply(_) => return None,
     })
 }
@@ -68,6 +70,7 @@ pub fn height(screen: &Screen, core: &Core) -> usize {
     match screen {
         Screen::Compare(compare) => compare.list_height(core),
         Screen::Changes(screen) => screen.list_height(core),
+        Screen::Gates(screen) => screen.list_height(core),
         _ => core.list_height(),
     }
 }

@@ -10,6 +10,7 @@ pub mod current;
 pub mod effects;
 pub mod files;
 pub mod form;
+pub mod gates;
 pub mod history;
 pub mod keys;
 pub mod lake;

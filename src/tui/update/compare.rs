@@ -1,5 +1,6 @@
 //! What actions do on the compare screen.
 
+use super::gates;
 use crate::action::Id;
 use crate::plan::Effect;
 use crate::tui::app::{App, Screen};
@@ -30,6 +31,11 @@ pub(super) fn act(app: &mut App, id: Id) {
             show(compare, Effect::Zombies);
         }
         Id::Gates => compare.pane = Pane::Gates,
+        Id::Thresholds => {
+            let judged = compare.judged();
+            let info = compare.info.clone();
+            gates::open(app, info, judged);
+        }
         Id::NextPane => compare.pane = compare.pane.step(1),
         Id::PreviousPane => compare.pane = compare.pane.step(Pane::ALL.len() - 1),
         Id::Compare => {

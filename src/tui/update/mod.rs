@@ -6,6 +6,7 @@ mod changes;
 mod compare;
 mod confirm;
 mod form;
+mod gates;
 mod keys;
 mod lake;
 mod navigate;

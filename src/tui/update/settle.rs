@@ -32,7 +32,7 @@ fn ask(app: &mut App) {
         Screen::Compare(compare) => comparison(compare, &mut app.core, height),
         Screen::Changes(screen) => changes::settle(screen, &mut app.core, height),
         Screen::Paste(paste) => self::paste(paste, &mut app.core),
-        Screen::Lake(_) | Screen::Keys(_) | Screen::Apply(_) => {}
+        Screen::Lake(_) | Screen::Keys(_) | Screen::Gates(_) | Screen::Apply(_) => {}
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::changes;
 use super::keys::plan_write;
-use super::paste;
+use super::{gates, paste};
 use crate::action::Id;
 use crate::ops::At;
 use crate::predicate::Predicate;
@@ -46,6 +46,11 @@ pub(super) fn act(app: &mut App, id: Id) {
         Id::Statement => {
             if let Some(info) = table.info.value.clone() {
                 paste::open(app, info, String::new());
+            }
+        }
+        Id::Thresholds => {
+            if let Some(info) = table.info.value.clone() {
+                gates::open(app, info, None);
             }
         }
         Id::OnlyMarked => only_marked(table),
