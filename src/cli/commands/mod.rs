@@ -11,6 +11,7 @@ mod keys;
 mod partitions;
 mod plan;
 mod rows;
+mod script;
 mod show;
 mod tables;
 mod undo;
@@ -63,6 +64,8 @@ registry! {
     Plan => plan,
     /// Carry out a plan from a file
     Apply => apply,
+    /// Print a script that does what a plan does, for another engine
+    Script => script,
     /// Take an operation back
     Undo => undo,
     /// List what was done with this program on this machine
