@@ -170,6 +170,12 @@ pub const ALL: &[Action] = &[
     Action::new(Id::SavePlan, "Save the plan to a file", Scope::Compare, &[ch('w')])
         .hint(41, "save plan")
         .when(|f| (!f.has_plan).then_some("there is no plan yet")),
+    Action::new(Id::SaveScript(0), "Save the plan as a script for spark-sql", Scope::Compare, &[ch('X')])
+        .when(|f| (!f.has_plan).then_some("there is no plan yet")),
+    Action::new(Id::SaveScript(1), "Save the plan as a script for pyspark", Scope::Compare, &[])
+        .when(|f| (!f.has_plan).then_some("there is no plan yet")),
+    Action::new(Id::SaveScript(2), "Save the plan as a script for delta-rs", Scope::Compare, &[])
+        .when(|f| (!f.has_plan).then_some("there is no plan yet")),
     Action::new(Id::UndoThis, "Undo this operation", Scope::Apply, &[ch('u')])
         .hint(10, "undo…")
         .changes_table()

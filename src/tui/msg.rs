@@ -11,8 +11,8 @@ use crate::ops::context::TableSettings;
 use crate::ops::keys::KeyReport;
 use crate::ops::prepare::DiffPage;
 use crate::ops::{
-    ApplyOptions, ApplyReport, At, Comparison, ConfigChange, OpenTable, RowPage, SavedConfig, SourceProfile,
-    TableSummary,
+    ApplyOptions, ApplyReport, At, Comparison, ConfigChange, OpenTable, RowPage, SavedConfig, ScriptEngine,
+    SourceProfile, TableSummary,
 };
 use crate::plan::advice::Delivery;
 use crate::plan::technical::TechnicalProposal;
@@ -150,6 +150,11 @@ pub enum Request {
         plan: Box<Plan>,
         path: String,
     },
+    SaveScript {
+        plan: Box<Plan>,
+        engine: ScriptEngine,
+        path: String,
+    },
 }
 
 /// What a job sends back. `Tables`, `Partitions` with `complete: false` and
@@ -173,6 +178,7 @@ pub enum Answer {
     Planned(Box<Plan>),
     Applied(Box<ApplyReport>),
     Saved(String),
+    ScriptSaved(String),
     Exported { path: String, rows: u64 },
     Progress(ProgressState),
     Failed(Failure),
@@ -286,6 +292,7 @@ impl Request {
             Request::PlanUndo { .. } => "planning the undo",
             Request::Apply { .. } => "applying",
             Request::SavePlan { .. } => "saving the plan",
+            Request::SaveScript { .. } => "writing the script",
             Request::Export { .. } => "exporting rows",
         }
     }

@@ -3,6 +3,7 @@
 mod demo;
 mod diff;
 mod keys;
+mod script;
 mod slice;
 mod usage;
 mod wording;

@@ -139,7 +139,7 @@ fn merge(plan: &Plan, facts: &Facts) -> Result<String> {
     let condition = |c: Option<&String>, bare: Bare| c.map(|c| shared_meaning(c, facts, bare)).transpose();
     let argument = |predicate: Option<String>| predicate.map(|p| format!("predicate={}", text(&p))).unwrap_or_default();
     let mut lines = vec![
-        "table.merge(".to_owned(),
+        "(\ntable.merge(".to_owned(),
         "    source=delivered,".to_owned(),
         format!("    predicate={},", text(&join(on, facts)?)),
         "    source_alias=\"s\",\n    target_alias=\"t\",\n    merge_schema=False,".to_owned(),
@@ -182,7 +182,8 @@ fn merge(plan: &Plan, facts: &Facts) -> Result<String> {
             }
         });
     }
-    Ok(lines.join("\n") + ".execute()\n")
+    lines.push(".execute()\n)\n".into());
+    Ok(lines.join("\n"))
 }
 
 fn join(on: &On, facts: &Facts) -> Result<String> {

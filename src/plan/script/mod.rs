@@ -90,13 +90,22 @@ pub fn script(plan: &Plan, facts: &Facts, engine: Engine) -> Result<String> {
     }
 }
 
+/// Whether another engine may do what partwise itself refuses.
+pub fn is_offered(plan: &Plan) -> bool {
+    !plan.refusals.is_empty() && plan.compared && plan.refusals.iter().all(|r| is_lifted(r.kind))
+}
+
+/// Whether a refusal is about what partwise can write, not about the rows.
+fn is_lifted(kind: ErrorKind) -> bool {
+    kind == ErrorKind::UnsupportedFeature
+}
+
 fn check(plan: &Plan, engine: Engine) -> Result<()> {
     if let Some(gate) = plan.blocking().first() {
         return Err(Error::new(ErrorKind::GateFailed, format!("{} failed: {}", gate.name, gate.message))
             .hint(format!("A script would pass it by. Give a reason: --override {}=REASON.", gate.name)));
     }
-    let lifted = |kind: ErrorKind| kind == ErrorKind::UnsupportedFeature;
-    if let Some(refusal) = plan.refusals.iter().find(|r| !lifted(r.kind)) {
+    if let Some(refusal) = plan.refusals.iter().find(|r| !is_lifted(r.kind)) {
         let mut error = Error::new(refusal.kind, format!("no engine can write this plan right: {}", refusal.message));
         error.hint = refusal.hint.clone();
         return Err(error);
