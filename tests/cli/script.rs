@@ -98,8 +98,9 @@ fn a_table_that_is_not_written_here_still_gives_plan_and_script() {
     let at = fixture.path.to_str().unwrap();
     let file = home.path().join("plan.json");
     let file = file.to_str().unwrap();
-    for kind in [["overwrite", "--key"], ["merge", "--key"], ["append", "--key"]] {
-        let (code, said) = run(home.path(), &["plan", kind[0], at, "--source", &source, kind[1], "v", "--out", file]);
+    for kind in [&["overwrite"][..], &["merge", "--delete-missing"], &["append"]] {
+        let plan = [&["plan", kind[0], at, "--source", &source, "--key", "v", "--out", file], &kind[1..]].concat();
+        let (code, said) = run(home.path(), &plan);
         let said = text(&said);
         assert_eq!(code, 5, "{said}");
         assert!(said.contains("rowTracking") && said.contains("partwise script PLAN.json"), "{said}");

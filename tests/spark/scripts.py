@@ -14,7 +14,6 @@ import io
 import json
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
@@ -74,11 +73,10 @@ class Scripts:
             return [("plan", "no plan: " + json.loads(out)["error"]["kind"] if out.strip() else err[:100])]
         plan = json.loads(file.read_text())
         overrides = common.overrides(plan)
-        wanted, own = truth, None
+        wanted = truth
         if not plan["refusals"]:
             self.partwise("apply", file, "--yes", *overrides)
-            own = self.lab.rows(case, table)
-            wanted = own
+            wanted = self.lab.rows(case, table)
         results = []
         for engine in ENGINES if self.python else (SPARK_SQL, PYSPARK):
             self.put_back(made, table)
@@ -209,9 +207,8 @@ def main():
 
 def told(name, results, totals):
     for engine, result in results:
-        totals[engine][re.split(r":", result)[0]] += 1
-        if result != "same":
-            print(f"{name} {engine}: {result}", flush=True)
+        totals[engine][result.split(":")[0]] += 1
+    print(f"{name}: " + "; ".join(f"{engine} {result}" for engine, result in results), flush=True)
     return sum("WRONG" in result for _, result in results)
 
 

@@ -44,8 +44,11 @@ fn replace(table: &str, predicate: &str, rows: &str) -> String {
 }
 
 /// A condition that chooses exactly the partitions that occur in the source.
-pub(super) fn delivered_partitions(plan: &Plan, facts: &Facts, alias: &str) -> Result<String> {
-    Ok(of_partitions(&partition_fields(plan, facts)?, &tuples(plan, facts, |p| p.source > 0)?, alias))
+fn delivered_partitions(plan: &Plan, facts: &Facts, alias: &str) -> Result<String> {
+    // A partition that only deletions were delivered for is replaced by nothing.
+    let replaces = matches!(plan.spec, Spec::Overwrite(_));
+    let delivered = tuples(plan, facts, |p| p.source > 0 || replaces && p.deleted > 0)?;
+    Ok(of_partitions(&partition_fields(plan, facts)?, &delivered, alias))
 }
 
 fn columns(facts: &Facts) -> String {
