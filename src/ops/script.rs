@@ -8,6 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::plan::script::{self, Facts};
 use crate::plan::{Plan, Spec};
 use crate::predicate::RowExpr;
+use crate::progress::Progress;
 use crate::source::{Format, Source};
 
 pub use crate::plan::script::Engine as ScriptEngine;
@@ -27,7 +28,12 @@ pub async fn script(context: &Context, plan: &Plan, engine: ScriptEngine) -> Res
         )
         .hint("Make a new plan: the script would refuse to write."));
     }
-    let facts = facts(&table, plan).await?;
+    let mut facts = facts(&table, plan).await?;
+    if engine == ScriptEngine::DeltaRs {
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '=' | '/');
+        let files = table.files(&Progress::default()).await?;
+        facts.odd_path = files.into_iter().map(|f| f.path).find(|path| !path.chars().all(plain));
+    }
     script::script(plan, &facts, engine)
 }
 
@@ -51,5 +57,6 @@ async fn facts(table: &OpenTable, plan: &Plan) -> Result<Facts> {
         schema,
         delivered,
         predicate,
+        odd_path: None,
     })
 }

@@ -17,6 +17,7 @@ use crate::table::schema::PrimitiveType;
 /// `UnsupportedFeature`, naming what delta-rs has no word for.
 pub(super) fn render(plan: &Plan, facts: &Facts) -> Result<String> {
     refuse_views(plan)?;
+    refuse_paths(plan, facts)?;
     let write = write(plan, facts)?;
     let run = "Run it with Python: pip install deltalake pyarrow.";
     let mut out = String::new();
@@ -66,6 +67,20 @@ fn refuse_views(plan: &Plan) -> Result<()> {
         return Err(cannot("SCD type 2 closes and inserts with one row, which its MERGE cannot"));
     }
     Ok(())
+}
+
+/// It decodes paths and encodes them again in its own way. A removal that is
+/// not the log's path byte for byte removes nothing: old rows would stay beside
+/// the new ones.
+fn refuse_paths(plan: &Plan, facts: &Facts) -> Result<()> {
+    let Change::Rows(rule) = plan.spec.lower() else { return Ok(()) };
+    let only_adds = !rule.replaces() && rule.clauses.matched.is_empty() && rule.clauses.by_source.is_empty();
+    match &facts.odd_path {
+        Some(path) if !only_adds => Err(cannot(format!(
+            "it would write the path {path} in another way than the log has it, and the old rows would stay beside the new ones"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 fn delivered(plan: &Plan, facts: &Facts) -> Result<String> {

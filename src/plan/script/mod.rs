@@ -72,6 +72,9 @@ pub struct Facts {
     pub predicate: Option<String>,
     /// Whether the source's name is a pattern of file names.
     pub glob: bool,
+    /// For delta-rs: a live file whose path in the log has more in it than
+    /// letters of ASCII, digits and `-_.=/`.
+    pub odd_path: Option<String>,
 }
 
 /// The script that does what a plan does.

@@ -32,6 +32,7 @@ fn facts() -> Facts {
         columns: ["day", "zone", "id", "Amount"].map(|c| Some(c.to_owned())).to_vec(),
         predicate: None,
         glob: false,
+        odd_path: None,
     }
 }
 
@@ -329,6 +330,11 @@ fn delta_rs_says_partitions_one_by_one_and_refuses_the_rest_by_name() {
     let merged = rs(merge(Clauses::replace(true), SourceView::default())).unwrap();
     assert!(merged.contains(".when_not_matched_by_source_delete(predicate=\"((t.\\\"day\\\" = "), "{merged}");
     assert!(merged.contains("predicate=\"t.\\\"id\\\" = s.\\\"id\\\"\""), "{merged}");
+    let odd = Facts { odd_path: Some("zone=M%C3%BC/part-0.parquet".into()), ..facts() };
+    let error = script(&plan(overwrite()), &odd, Engine::DeltaRs).unwrap_err();
+    assert!(error.message.contains("M%C3%BC") && error.message.contains("old rows would stay"), "{}", error.message);
+    let late = merge(Clauses::insert_only(), SourceView::default());
+    assert!(script(&plan(late), &odd, Engine::DeltaRs).is_ok(), "it removes nothing");
     let view = SourceView { latest_by: Some("Amount".into()), ..SourceView::default() };
     let error = rs(merge(Clauses::upsert(), view)).unwrap_err();
     assert!(
