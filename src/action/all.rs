@@ -207,6 +207,12 @@ pub const ALL: &[Action] = &[
     Action::new(Id::SavePlan, "Save the plan to a file", Scope::Compare, &[ch('w')])
         .hint(41, "save plan")
         .when(|f| (!f.has_plan).then_some("there is no plan yet")),
+    Action::new(Id::SaveScript(0), "Save the plan as a script for spark-sql", Scope::Compare, &[ch('X')])
+        .when(|f| (!f.has_plan).then_some("there is no plan yet")),
+    Action::new(Id::SaveScript(1), "Save the plan as a script for pyspark", Scope::Compare, &[])
+        .when(|f| (!f.has_plan).then_some("there is no plan yet")),
+    Action::new(Id::SaveScript(2), "Save the plan as a script for delta-rs", Scope::Compare, &[])
+        .when(|f| (!f.has_plan).then_some("there is no plan yet")),
     Action::new(Id::NextPane, "Partitions, rows", Scope::Changes, &[code(KeyCode::Tab)])
         .hint(10, "rows")
         .when(|f| (!f.has_plan).then_some("the versions are not compared yet")),

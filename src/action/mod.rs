@@ -67,6 +67,8 @@ pub enum Id {
     Gates,
     Apply,
     SavePlan,
+    /// The plan as a script for another engine, by its place in their list.
+    SaveScript(u8),
     Export,
     UndoThis,
     /// The box for a statement.

@@ -21,6 +21,7 @@ pub mod overwrite;
 pub mod replace_where;
 pub mod restore;
 pub mod scd2;
+pub mod script;
 pub mod slice;
 pub mod technical;
 pub mod undo;

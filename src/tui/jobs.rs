@@ -15,7 +15,6 @@ use crate::config::Config;
 use crate::error::{Context as _, Error, ErrorKind, Result};
 use crate::ops::prepare::EffectRows;
 use crate::ops::{self, At, Context, OpenTable};
-use crate::plan::Plan;
 use crate::predicate::Predicate;
 use crate::progress::Progress;
 
@@ -242,7 +241,15 @@ async fn perform(
             let report = ops::apply(context, &plan, &apply_options(overrides), &progress).await?;
             Answer::Applied(Box::new(report))
         }
-        Request::SavePlan { plan, path } => Answer::Saved(save(&plan, Path::new(&path)).await?),
+        Request::SavePlan { plan, path } => {
+            let text = serde_json::to_string_pretty(&plan)
+                .context(ErrorKind::Internal, || "the plan could not be written as JSON".into())?;
+            Answer::Saved(save(text + "\n", "the plan", Path::new(&path)).await?)
+        }
+        Request::SaveScript { plan, engine, path } => {
+            let text = ops::script(context, &plan, engine).await?;
+            Answer::ScriptSaved(save(text, "the script", Path::new(&path)).await?)
+        }
     })
 }
 
@@ -284,10 +291,8 @@ async fn discover(id: JobId, context: &Context, root: &str, out: &mpsc::Sender<M
     result.map(|()| Answer::TablesDone)
 }
 
-/// Writes a plan beside the place where partwise was started; never over a file.
-async fn save(plan: &Plan, path: &Path) -> Result<String> {
-    let text = serde_json::to_string_pretty(plan)
-        .context(ErrorKind::Internal, || "the plan could not be written as JSON".into())?;
+/// Writes a text to where partwise was started; never over a file.
+async fn save(text: String, what: &str, path: &Path) -> Result<String> {
     let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     let full = here.join(path);
     let file = full.clone();
@@ -295,13 +300,12 @@ async fn save(plan: &Plan, path: &Path) -> Result<String> {
         use std::io::Write;
         let mut out = std::fs::File::create_new(&file)?;
         out.write_all(text.as_bytes())?;
-        out.write_all(b"\n")?;
         out.sync_all()
     });
     written
         .await
-        .context(ErrorKind::Internal, || "saving the plan stopped".into())?
-        .context(ErrorKind::Storage, || format!("the plan could not be saved to {}", full.display()))?;
+        .context(ErrorKind::Internal, || format!("saving {what} stopped"))?
+        .context(ErrorKind::Storage, || format!("{what} could not be saved to {}", full.display()))?;
     Ok(full.display().to_string())
 }
 

@@ -13,8 +13,8 @@ use crate::ops::diff::{Diff, DiffPartition, DiffTotals, FileCounts};
 use crate::ops::keys::KeyReport;
 use crate::ops::prepare::DiffPage;
 use crate::ops::{
-    ApplyOptions, ApplyReport, At, Comparison, ConfigChange, OpenTable, RowPage, SavedConfig, SourceProfile,
-    TableSummary,
+    ApplyOptions, ApplyReport, At, Comparison, ConfigChange, OpenTable, RowPage, SavedConfig, ScriptEngine,
+    SourceProfile, TableSummary,
 };
 use crate::plan::advice::{self, Delivery};
 use crate::plan::kinds::Class;
@@ -166,6 +166,11 @@ pub enum Request {
         plan: Box<Plan>,
         path: String,
     },
+    SaveScript {
+        plan: Box<Plan>,
+        engine: ScriptEngine,
+        path: String,
+    },
 }
 
 /// What a job sends back. `Tables`, `Partitions` with `complete: false` and
@@ -191,6 +196,7 @@ pub enum Answer {
     Applied(Box<ApplyReport>),
     Saved(String),
     Settled(Vec<String>),
+    ScriptSaved(String),
     Exported { path: String, rows: u64 },
     Progress(ProgressState),
     Failed(Failure),
@@ -368,6 +374,7 @@ impl Request {
             Request::PlanUndo { .. } => "planning the undo",
             Request::Apply { .. } => "applying",
             Request::SavePlan { .. } => "saving the plan",
+            Request::SaveScript { .. } => "writing the script",
             Request::Export { .. } => "exporting rows",
         }
     }

@@ -89,7 +89,11 @@ impl Core {
                 writes: matches!(request, Request::Apply { .. }),
                 detached: matches!(
                     request,
-                    Request::Settle | Request::SavePlan { .. } | Request::SaveConfig(_) | Request::Export { .. }
+                    Request::Settle
+                        | Request::SavePlan { .. }
+                        | Request::SaveScript { .. }
+                        | Request::SaveConfig(_)
+                        | Request::Export { .. }
                 ),
                 started: self.clock,
                 progress: ProgressState::default(),

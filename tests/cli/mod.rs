@@ -5,6 +5,7 @@ mod demo;
 mod diff;
 mod gates;
 mod keys;
+mod script;
 mod slice;
 mod usage;
 mod wording;

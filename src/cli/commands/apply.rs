@@ -21,12 +21,12 @@ pub struct Args {
 pub async fn run(args: Args, session: &Session) -> Result<Outcome> {
     session.context.check_may_write()?;
     let mut plan = read_plan(&args.plan)?;
-    override_gates(&mut plan, &args.end);
+    override_gates(&mut plan, &args.end.overrides);
     write(&output::plan::render(&plan));
     finish(session, &plan, &args.end).await.map(Outcome::Done)
 }
 
-fn read_plan(file: &Path) -> Result<Plan> {
+pub(super) fn read_plan(file: &Path) -> Result<Plan> {
     let text = std::fs::read_to_string(file)
         .context(ErrorKind::BadPlan, || format!("cannot read the plan {}", file.display()))?;
     let bad = |said: String| {

@@ -13,6 +13,7 @@ mod keys;
 mod partitions;
 mod plan;
 mod rows;
+mod script;
 mod show;
 mod tables;
 mod undo;
@@ -67,6 +68,8 @@ registry! {
     Plan => plan,
     /// Carry out a plan from a file
     Apply => apply,
+    /// Print a script that does what a plan does, for another engine
+    Script => script,
     /// Take an operation back
     Undo => undo,
     /// List what operations that failed or died left in a table's folder, and remove it if asked

@@ -146,6 +146,18 @@ impl RowExpr {
         RowExpr::from_node(node)
     }
 
+    /// The same expression with bare names of columns: for statements over one
+    /// table, in which no alias can be given.
+    pub fn unaliased(&self) -> RowExpr {
+        let mut node = self.node.clone();
+        node.change(&mut |node| {
+            if let Node::Column { side, .. } = node {
+                *side = None;
+            }
+        });
+        RowExpr::from_node(node)
+    }
+
     /// Finds the columns and gives every part its type. A name without an
     /// alias is a column of the one side that has it.
     ///

@@ -2,6 +2,7 @@
 
 use super::compare::CompareScreen;
 use crate::plan::GateStatus;
+use crate::plan::script::is_offered;
 use crate::table::value::escape_controls;
 use crate::tui::text::{Align, pad, wrap};
 use crate::tui::theme::Role;
@@ -27,6 +28,14 @@ pub fn lines(screen: &CompareScreen, cells: u16) -> Vec<Vec<Piece>> {
         if let Some(hint) = &refusal.hint {
             add("", "", hint, Role::Dim);
         }
+    }
+    if is_offered(plan) {
+        add(
+            "·",
+            "script",
+            "X saves the same write as a script for spark-sql; : finds pyspark and delta-rs",
+            Role::Accent,
+        );
     }
     for gate in &plan.gates {
         let (mark, role) = match gate.status {

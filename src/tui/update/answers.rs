@@ -96,6 +96,7 @@ fn unclaimed(app: &mut App, answer: Answer, detached: bool) {
         Answer::Exported { path, rows } => core.say(format!("{} rows were exported to {path}", grouped(rows))),
         Answer::Settled(said) => said.into_iter().for_each(|line| core.say(line)),
         Answer::Saved(path) => core.say(format!("the plan was saved to {path}")),
+        Answer::ScriptSaved(path) => core.say(format!("the script was saved to {path}")),
         Answer::ConfigSaved(saved) => {
             core.say(format!("✔ saved to {}", saved.file.display()));
             settings_hold(app, &saved);

@@ -55,7 +55,7 @@ impl PlanArgs {
     }
 }
 
-fn parse_override(text: &str) -> std::result::Result<(String, String), String> {
+pub fn parse_override(text: &str) -> std::result::Result<(String, String), String> {
     let (gate, reason) = text.split_once('=').ok_or("write GATE=REASON")?;
     let (gate, reason) = (gate.trim(), reason.trim());
     if gate::find(gate).is_none() {
@@ -115,7 +115,7 @@ fn read_statement(file: &Path) -> Result<String> {
 /// From a fresh plan: print it, or carry it out where `--apply` asks for that.
 pub async fn carry_on(session: &Session, prepared: Prepared, args: &PlanArgs) -> Result<Answer> {
     let Prepared { mut plan, rows } = prepared;
-    override_gates(&mut plan, &args.end);
+    override_gates(&mut plan, &args.end.overrides);
     if let Some(file) = &args.out {
         write_plan(&plan, file)?;
     }
@@ -150,8 +150,8 @@ pub async fn finish(session: &Session, plan: &Plan, args: &ApplyArgs) -> Result<
     Ok(answer.with_code(code))
 }
 
-pub fn override_gates(plan: &mut Plan, args: &ApplyArgs) {
-    for (name, reason) in &args.overrides {
+pub fn override_gates(plan: &mut Plan, overrides: &[(String, String)]) {
+    for (name, reason) in overrides {
         let failed = plan.gates.iter_mut().filter(|g| g.name == *name && g.status == GateStatus::Fail);
         failed.for_each(|gate| gate.overridden = Some(reason.clone()));
     }
