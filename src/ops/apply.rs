@@ -16,8 +16,9 @@ use super::{exchange, verify};
 use crate::engine::Staged;
 use crate::error::{Context as _, Error, ErrorKind, Result};
 use crate::journal::{Entry, Journal, Outcome};
-use crate::lake::Snapshot;
 use crate::lake::commit::{self, Put};
+use crate::lake::log::segment::commit_path;
+use crate::lake::{Snapshot, inside};
 use crate::plan::{Change, Plan, Verdict};
 use crate::progress::{Phase, Progress};
 use crate::source::Source;
@@ -62,6 +63,7 @@ pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progr
     progress.enter(Phase::Opening, 0, 0);
     let newest = OpenTable::open(context, &plan.table, At::Latest).await?;
     check_same_table(&plan, &newest)?;
+    inside::check(newest.snapshot().store(), &commit_path(plan.version))?;
     let pinned = newest.at_snapshot(newest.snapshot().at(plan.version).await?);
     if let Some(refusal) = table_refusals(&pinned, &plan.spec).into_iter().next() {
         return Err(Error::new(refusal.kind, refusal.message).hint(refusal.hint.unwrap_or_default()));

@@ -19,6 +19,7 @@ pub mod export;
 pub mod keys;
 mod numbers;
 mod overrides;
+pub mod plan_file;
 pub mod prepare;
 pub mod profile;
 mod rebase;
