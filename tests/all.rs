@@ -12,6 +12,7 @@ mod docs;
 mod expressions;
 mod keys;
 mod model;
+mod mutate;
 mod predicate;
 mod property;
 mod pty;

@@ -1,0 +1,638 @@
+//! The sound inputs, what is done with the damaged ones, and what must hold.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use partwise::cli::{self, Outcome};
+use partwise::config::Config;
+use partwise::error::{Error, Result};
+use partwise::journal::{Entry, Journal, Outcome as Ended};
+use partwise::lake::{Snapshot, TableStore, independent};
+use partwise::ops::{self, At, Context, Strategy, plan_file, recover};
+use partwise::plan::Plan;
+use partwise::progress::Progress;
+use partwise::table::Value;
+use serde_json::{Value as Json, json};
+
+use super::Damage;
+use super::dice::{Dice, bytes, json_text};
+use crate::support::road::{MERGE, copy_folder, override_all, text};
+use crate::support::writer::{FileOptions, log_file};
+use crate::support::{Bench, Fixture, Kind, Row, Shape, block_on, i, rows_of, s};
+
+/// How one input ended.
+#[derive(Debug)]
+pub enum Seen {
+    Fine,
+    /// An error's kind and its words.
+    Refused(String, String),
+    Wrong(String),
+}
+
+/// A file that is damaged, and how.
+#[derive(Clone)]
+struct Target {
+    file: PathBuf,
+    sound: Vec<u8>,
+    table: PathBuf,
+    shape: Text,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Text {
+    Lines,
+    Document,
+    Parquet,
+    Bytes,
+}
+
+/// A sound plan, and the rows after it.
+struct Planned {
+    text: String,
+    plan: Plan,
+    after: Vec<Row>,
+}
+
+pub struct Stage {
+    damage: Damage,
+    bench: Bench,
+    source: String,
+    targets: Vec<Target>,
+    plans: Vec<Planned>,
+    /// A sound copy of the table that plans are applied to.
+    spare: PathBuf,
+}
+
+/// What is given to [`Stage::look`].
+pub enum Input {
+    /// The file of a target was replaced.
+    File(usize),
+    /// A plan file's text, and the sound plan that it came from.
+    Plan(Vec<u8>, usize),
+}
+
+fn shape() -> Shape {
+    let columns = [
+        ("id", Kind::Long),
+        ("p", Kind::String),
+        ("d", Kind::Date),
+        ("amount", Kind::Decimal(12, 2)),
+        ("at", Kind::Timestamp),
+        ("note", Kind::String),
+        ("tags", Kind::List),
+    ];
+    Shape { deletion_vectors: true, ..Shape::new(&columns, &["p", "d"]) }
+}
+
+fn row(id: i64, p: &str, d: i32, note: &str) -> Row {
+    let amount = Value::Decimal { unscaled: i128::from(id) * 100 + 7, scale: 2 };
+    let at = Value::Timestamp(1_700_000_000_000_000 + id);
+    vec![i(id), s(p), Value::Date(d), amount, at, s(note), Value::Nested(format!("[{id},null]"))]
+}
+
+fn delivery() -> Vec<Row> {
+    (0..6).map(|id| row(id, "a", 19_000, if id < 3 { "new" } else { "x" })).collect()
+}
+
+/// Five versions: appends, a deletion vector, an overwrite by partwise.
+fn table(bench: &Bench, name: &str, source: &str) -> PathBuf {
+    let mut table = Fixture::new(bench.path(name), shape());
+    let first: Vec<Row> = (0..8).map(|id| row(id, "a", 19_000, "x")).collect();
+    let kept = table.add(&first, &FileOptions::default());
+    let other = table.add(&[row(20, "b", 19_001, "y"), row(21, "b", 19_001, "é")], &FileOptions::default());
+    table.commit("WRITE", json!({"mode": "Append"}), vec![kept, other.clone()]);
+    table.append(&[row(30, "b", 19_002, "z"), row(31, "", 19_003, "z")]);
+    let masked = table.mask(&other, &[1], 2);
+    table.commit("DELETE", json!({"predicate": "[\"id = 21\"]"}), masked);
+    bench.run(&table.path, source, &["id"], Strategy::Overwrite);
+    let mut table = Fixture::resume(bench.path(name), shape());
+    table.append(&[row(40, "c", 19_004, "w")]);
+    table.path
+}
+
+fn checkpoint(table: &Path, version: u64) -> PathBuf {
+    let url = url::Url::from_directory_path(table.canonicalize().expect("the table's folder")).expect("a folder's URL");
+    block_on(async {
+        let builder = deltalake::DeltaTableBuilder::from_url(url).expect("a builder").with_version(version);
+        let table = builder.load().await.expect("another engine opens the fixture");
+        deltalake::checkpoints::create_checkpoint(&table, None).await.expect("a checkpoint");
+    });
+    table.join(format!("_delta_log/{version:020}.checkpoint.parquet"))
+}
+
+/// Replaces a classic checkpoint by one in JSON with a sidecar.
+fn in_json(table: &Path, classic: &Path, version: u64) -> [PathBuf; 2] {
+    let sidecar = table.join("_delta_log/_sidecars/0123.parquet");
+    fs::create_dir_all(sidecar.parent().expect("a folder")).expect("the sidecars' folder");
+    fs::rename(classic, &sidecar).expect("the checkpoint becomes a sidecar");
+    let head = fs::read_to_string(log_file(table, 0)).expect("the first commit");
+    let mut lines: Vec<String> = vec![json!({"checkpointMetadata": {"version": version}}).to_string()];
+    lines.extend(head.lines().filter(|l| l.contains("\"metaData\"") || l.contains("\"protocol\"")).map(str::to_owned));
+    let size = fs::metadata(&sidecar).expect("the sidecar's size").len();
+    lines.push(json!({"sidecar": {"path": "0123.parquet", "sizeInBytes": size, "modificationTime": 0}}).to_string());
+    let name = format!("_delta_log/{version:020}.checkpoint.3a0d65cd-4056-49b8-937b-95f9e3ee90e5.json");
+    let file = table.join(name);
+    fs::write(&file, lines.join("\n") + "\n").expect("the checkpoint's JSON");
+    fs::remove_file(table.join("_delta_log/_last_checkpoint")).expect("the pointer to the classic one");
+    [file, sidecar]
+}
+
+/// A deletion vector in a file of its own, in the protocol's layout.
+fn stored_vector(table: &Path, version: u64) -> PathBuf {
+    let log = log_file(table, version);
+    let lines = fs::read_to_string(&log).expect("the commit with a deletion vector");
+    let name = "deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin";
+    let mut file = vec![1];
+    let moved: Vec<String> = lines
+        .lines()
+        .map(|line| {
+            let mut action: Json = serde_json::from_str(line).expect("a line of JSON");
+            let Some(vector) = action.get_mut("add").and_then(|a| a.get_mut("deletionVector")) else {
+                return line.to_owned();
+            };
+            let size = vector["sizeInBytes"].as_u64().expect("a size") as usize;
+            let data = z85::decode(vector["pathOrInlineDv"].as_str().expect("a text")).expect("Z85");
+            file.extend(u32::try_from(size).expect("a small size").to_be_bytes());
+            file.extend(&data[..size]);
+            file.extend(crc32(&data[..size]).to_be_bytes());
+            *vector = json!({"storageType": "u", "pathOrInlineDv": "^-aqEH.-t@S}K{vb[*k^", "offset": 1,
+                             "sizeInBytes": size, "cardinality": vector["cardinality"]});
+            action.to_string()
+        })
+        .collect();
+    fs::write(&log, moved.join("\n") + "\n").expect("the commit is written again");
+    fs::write(table.join(name), file).expect("the vector's file");
+    table.join(name)
+}
+
+/// CRC-32 as in zlib.
+fn crc32(bytes: &[u8]) -> u32 {
+    let step = |crc: u32, byte: &u8| {
+        (0..8).fold(crc ^ u32::from(*byte), |c, _| if c & 1 == 1 { c >> 1 ^ 0xEDB8_8320 } else { c >> 1 })
+    };
+    !bytes.iter().fold(!0, step)
+}
+
+impl Stage {
+    pub fn new(damage: Damage) -> Stage {
+        let bench = Bench::default();
+        let source = bench.source("s", &shape().columns, &delivery());
+        let table_path = table(&bench, "t", &source);
+        let spare = bench.path("spare");
+        let mut stage = Stage { damage, bench, source, targets: Vec::new(), plans: Vec::new(), spare };
+        match damage {
+            Damage::Commits => (0..5).for_each(|v| stage.target(log_file(&table_path, v), &table_path, Text::Lines)),
+            Damage::Checkpoints => stage.checkpoints(&table_path),
+            Damage::LastCheckpoint => {
+                checkpoint(&table_path, 3);
+                stage.target(table_path.join("_delta_log/_last_checkpoint"), &table_path, Text::Document);
+            }
+            Damage::Footers => {
+                for file in data_files(&table_path) {
+                    stage.target(file, &table_path, Text::Parquet);
+                }
+                stage.target(PathBuf::from(&stage.source), &table_path, Text::Parquet);
+            }
+            Damage::Vectors => {
+                let stored = stage.bench.path("v");
+                copy_folder(&table_path, &stored);
+                let file = stored_vector(&stored, 2);
+                // The copy has another place, and partwise's commit before it is the same.
+                stage.target(file, &stored, Text::Bytes);
+                stage.target(log_file(&stored, 2), &stored, Text::Lines);
+                stage.target(log_file(&table_path, 2), &table_path, Text::Lines);
+            }
+            Damage::Plans => stage.plan_all(&table_path),
+            Damage::Configs => {
+                let file = stage.bench.path("config.toml");
+                fs::write(&file, CONFIG).expect("the config");
+                stage.target(file, &table_path, Text::Bytes);
+            }
+            Damage::Journal => stage.journal(&table_path),
+        }
+        stage
+    }
+
+    fn target(&mut self, file: PathBuf, table: &Path, shape: Text) {
+        let sound = fs::read(&file).expect("a sound file");
+        self.targets.push(Target { file, sound, table: table.to_owned(), shape });
+    }
+
+    /// A classic one that is needed, one that could be done without, and one in JSON.
+    fn checkpoints(&mut self, table: &Path) {
+        let classic = checkpoint(table, 3);
+        let (needed, json) = (self.bench.path("needed"), self.bench.path("json"));
+        copy_folder(table, &needed);
+        copy_folder(table, &json);
+        self.target(classic, table, Text::Parquet);
+        let name = format!("_delta_log/{:020}.checkpoint.parquet", 3);
+        self.target(needed.join(&name), &needed, Text::Parquet);
+        let [head, sidecar] = in_json(&json, &json.join(&name), 3);
+        for folder in [&needed, &json] {
+            (0..3).for_each(|v| fs::remove_file(log_file(folder, v)).expect("an old commit"));
+        }
+        self.target(head, &json, Text::Lines);
+        self.target(sidecar, &json, Text::Parquet);
+    }
+
+    fn plan_all(&mut self, table: &Path) {
+        let append = self.bench.source("more", &shape().columns, &[row(90, "q", 19_010, "n")]);
+        let replace = Strategy::ReplaceWhere { predicate: "p = 'a'".into() };
+        let made = [
+            self.bench.plan(table, &self.source, &["id"], Strategy::Overwrite),
+            self.bench.plan(table, &self.source, &["id"], replace),
+            self.bench.plan(table, &self.source, &["id"], MERGE),
+            self.bench.plan(table, &append, &["id"], Strategy::Append),
+            self.bench.plan_restore(table, 1).expect("a restore's plan"),
+            self.bench.plan_undo(table, None).expect("an undo's plan"),
+        ];
+        copy_folder(table, &self.spare);
+        for plan in made {
+            self.bench.apply(&plan).unwrap_or_else(|e| panic!("{}: {}", plan.operation, e.full_message()));
+            let after = rows_of(table);
+            let text = serde_json::to_string_pretty(&plan_file::to_json(&plan).expect("a plan's text"));
+            self.plans.push(Planned { text: text.expect("a plan's text"), plan, after });
+            self.reset(table);
+        }
+    }
+
+    fn reset(&self, table: &Path) {
+        fs::remove_dir_all(table).expect("the table goes");
+        copy_folder(&self.spare, table);
+    }
+
+    /// One operation that ended, one that a crash left open, one that is damaged already.
+    fn journal(&mut self, table: &Path) {
+        let journal = Journal::new(&self.bench.context.state_dir);
+        let done = journal.entries().expect("the journal").into_iter().next().expect("the overwrite's entry");
+        let open = Entry {
+            id: "6f2c1a54-0000-4000-8000-000000000001".into(),
+            outcome: Ended::Committing,
+            finished_at: None,
+            version_after: None,
+            process: Some(2_000_000_000),
+            ..done
+        };
+        journal.write(&open).expect("an open entry");
+        copy_folder(&self.bench.context.state_dir, &self.spare);
+        let folder = self.bench.context.state_dir.join("journal");
+        let mut files: Vec<PathBuf> =
+            fs::read_dir(folder).expect("the journal").map(|e| e.expect("an entry").path()).collect();
+        files.sort();
+        for file in files {
+            self.target(file, table, Text::Document);
+        }
+    }
+
+    /// Damages one input and puts it where it is read.
+    pub fn damage(&self, dice: &mut Dice) -> (Input, String) {
+        if self.damage == Damage::Plans {
+            let at = dice.below(self.plans.len());
+            let text = &self.plans[at].text;
+            let mut said = Vec::new();
+            let mut damaged = text.clone().into_bytes();
+            if dice.one_in(4) {
+                let all = 0..damaged.len();
+                said.push(bytes(dice, &mut damaged, all));
+            } else {
+                let (text, what) = json_text(dice, text, false);
+                damaged = text.into_bytes();
+                said.push(what);
+            }
+            return (Input::Plan(damaged, at), format!("{}: {}", self.plans[at].plan.operation, said.join(", ")));
+        }
+        let at = dice.below(self.targets.len());
+        let target = &self.targets[at];
+        let mut damaged = target.sound.clone();
+        let mut said = Vec::new();
+        for _ in 0..=dice.below(2) {
+            let as_json = matches!(target.shape, Text::Lines | Text::Document) && !dice.one_in(4);
+            let whole = std::str::from_utf8(&damaged).ok().filter(|_| as_json).map(str::to_owned);
+            let what = match (whole, target.shape) {
+                (Some(text), shape) => {
+                    let (text, what) = json_text(dice, &text, shape == Text::Lines);
+                    damaged = text.into_bytes();
+                    what
+                }
+                (None, Text::Parquet) => {
+                    let range = parquet_range(dice, &damaged);
+                    bytes(dice, &mut damaged, range)
+                }
+                (None, _) if self.damage == Damage::Configs && !dice.one_in(3) => config_line(dice, &mut damaged),
+                (None, _) => {
+                    let all = 0..damaged.len();
+                    bytes(dice, &mut damaged, all)
+                }
+            };
+            said.push(what);
+        }
+        fs::write(&target.file, damaged).expect("the damaged file");
+        let name = target.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        (Input::File(at), format!("{name}: {}", said.join(", ")))
+    }
+
+    pub fn look_clean(&mut self) -> std::result::Result<(), String> {
+        let clean = |seen: Seen| match seen {
+            Seen::Fine => Ok(()),
+            other => Err(format!("{other:?}")),
+        };
+        for at in 0..self.targets.len() {
+            // As many as there are ways to look.
+            (0..12).try_for_each(|n| clean(self.look(&Input::File(at), &mut Dice::new(n))))?;
+        }
+        for at in 0..self.plans.len() {
+            (0..4).try_for_each(|n| {
+                let text = self.plans[at].text.clone().into_bytes();
+                clean(self.look(&Input::Plan(text, at), &mut Dice::new(n)))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Looks at the input in some ways, and then that nothing was written.
+    pub fn look(&self, input: &Input, dice: &mut Dice) -> Seen {
+        match input {
+            Input::Plan(text, at) => self.look_at_plan(text, &self.plans[*at], dice),
+            Input::File(at) => {
+                let target = &self.targets[*at];
+                let before = listing(self.bench.dir.path());
+                let result = match self.damage {
+                    Damage::Configs => self.look_at_config(&target.file, &target.table),
+                    Damage::Journal => self.look_at_journal(),
+                    Damage::LastCheckpoint => look_as_another(&target.table),
+                    _ => self.look_at_table(&target.table, dice),
+                };
+                let mut changed = differences(&before, &listing(self.bench.dir.path()));
+                if self.damage == Damage::Journal {
+                    // Settling an open operation is what the journal is read for.
+                    let journal = self.bench.context.state_dir.join("journal");
+                    changed.retain(|path| path.parent() != Some(&journal));
+                    fs::remove_dir_all(&self.bench.context.state_dir).expect("the state goes");
+                    copy_folder(&self.spare, &self.bench.context.state_dir);
+                }
+                fs::write(&target.file, &target.sound).expect("the sound file again");
+                if !changed.is_empty() {
+                    return Seen::Wrong(format!("these changed: {changed:?}"));
+                }
+                seen(result)
+            }
+        }
+    }
+
+    fn look_at_table(&self, table: &Path, dice: &mut Dice) -> Result<()> {
+        let place = text(table);
+        let opened = self.bench.open(table)?;
+        let progress = Progress::default();
+        let mut first = None;
+        let mut note = |result: Result<()>| {
+            if let Err(error) = result {
+                first.get_or_insert(error);
+            }
+        };
+        note(block_on(opened.partitions(dice.one_in(2), &progress, &mut |_| {})).map(drop));
+        for _ in 0..3 {
+            let json = dice.one_in(2);
+            note(match dice.below(9) {
+                0 => self.command(&["show", &place], json),
+                1 => self.command(&["partitions", &place, "--count"], json),
+                2 => self.command(&["files", &place], json),
+                3 => self.command(&["history", &place], json),
+                4 => self.command(&["rows", &place, "--limit", "100"], json),
+                5 => self.command(&["diff", &place, "--from", "3", "--to", "4", "--key", "id"], json),
+                6 => self.bench.prepare(table, &self.source, &["id"], Strategy::Overwrite).map(drop),
+                7 => self.bench.plan_restore(table, 3).map(drop),
+                _ => self.bench.plan_undo(table, None).map(drop),
+            });
+        }
+        first.map_or(Ok(()), Err)
+    }
+
+    /// A command as it is typed, without the process around it.
+    fn command(&self, words: &[&str], json: bool) -> Result<()> {
+        let words = ["partwise"].iter().chain(words).chain(json.then_some(&"--json"));
+        let typed = cli::parse(words.map(Into::into)).unwrap_or_else(|answer| panic!("{}", answer.narration));
+        let command = typed.command.expect("a command");
+        match block_on(cli::run(command, self.bench.context.clone(), &typed.global))? {
+            Outcome::Done(answer) if answer.text.is_empty() => panic!("an empty answer"),
+            _ => Ok(()),
+        }
+    }
+
+    fn look_at_config(&self, file: &Path, table: &Path) -> Result<()> {
+        let mut config = Config::load(Some(file))?;
+        // Where temporary files go is for the person to say.
+        config.engine.spill_dir = None;
+        let mut context = Context::new(config, true);
+        context.state_dir.clone_from(&self.bench.context.state_dir);
+        context.config_file = Some(file.to_owned());
+        let opened = block_on(ops::OpenTable::open(&context, &text(table), At::Latest))?;
+        let request = crate::support::road::request(&self.source, &["id"]);
+        block_on(ops::prepare(&context, &opened, &request, Strategy::Overwrite, &Progress::default()))?;
+        let wanted = partwise::config::TableConfig { key: vec!["id".into()], ..Default::default() };
+        ops::table_config_change(&context, &opened, &wanted).map(drop)
+    }
+
+    fn look_at_journal(&self) -> Result<()> {
+        ops::journal(&self.bench.context)?;
+        self.command(&["journal"], true)?;
+        self.command(&["journal"], false)?;
+        block_on(recover(&self.bench.context))?;
+        // A damaged entry is listed as of unknown outcome, with a message.
+        let all = ops::journal(&self.bench.context)?;
+        match all.into_iter().find(|e| e.outcome == Ended::Unknown) {
+            Some(entry) => Err(Error::new(
+                partwise::error::ErrorKind::OutcomeUnknown,
+                entry.message.unwrap_or_else(|| "an entry without a message".into()),
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// A damaged plan is refused, or it is the same plan. Where its checksum is
+    /// passed over, whatever is refused changes nothing.
+    fn look_at_plan(&self, text: &[u8], sound: &Planned, dice: &mut Dice) -> Seen {
+        let table = self.bench.path("t");
+        let checked = dice.one_in(2);
+        let read = if checked {
+            plan_file::parse("p.json", text)
+        } else {
+            serde_json::from_slice::<Plan>(text)
+                .map_err(|e| Error::new(partwise::error::ErrorKind::BadPlan, e.to_string()))
+        };
+        let plan = match read {
+            Ok(plan) => plan,
+            Err(error) => return seen(Err(error)),
+        };
+        if checked && plan != sound.plan {
+            return Seen::Wrong("a plan that is not as it was written was taken".into());
+        }
+        let before = listing(self.bench.dir.path());
+        let mut options = override_all(&plan);
+        options.overrides.extend(override_all(&sound.plan).overrides);
+        let result = self.bench.apply_with(&plan, &options);
+        let changed = differences(&before, &listing(self.bench.dir.path()));
+        let state = &self.bench.context.state_dir;
+        let (inside, outside): (Vec<PathBuf>, Vec<PathBuf>) =
+            changed.into_iter().filter(|p| !p.starts_with(state)).partition(|p| p.starts_with(&table));
+        let committed = matches!(&result, Ok(report) if report.version_after.is_some());
+        let wrong = if !outside.is_empty() {
+            Some(format!("changed outside the table: {outside:?}"))
+        } else if !committed && !inside.is_empty() {
+            Some(format!("refused, but changed: {inside:?}"))
+        } else if committed && (checked || sound.plan.operation != plan.operation) && rows_of(&table) != sound.after {
+            Some("other rows than the plan's are in the table".into())
+        } else {
+            None
+        };
+        if !inside.is_empty() {
+            self.reset(&table);
+        }
+        match wrong {
+            Some(said) => Seen::Wrong(said),
+            None => seen(result.map(drop)),
+        }
+    }
+}
+
+/// partwise does not read `_last_checkpoint`; the second opinion may.
+fn look_as_another(table: &Path) -> Result<()> {
+    block_on(async {
+        let store = TableStore::open(&text(table))?;
+        let snapshot = Snapshot::open(&store, None).await?;
+        let files = snapshot.files(false).await?;
+        let some: Vec<_> = files.iter().take(2).collect();
+        match independent::check(&store, snapshot.version(), &files, &some).await? {
+            independent::Opinion::Read(differences) if differences.is_empty() => Ok(()),
+            independent::Opinion::Read(differences) => {
+                Err(Error::new(partwise::error::ErrorKind::VerifyFailed, differences.join("; ")))
+            }
+            independent::Opinion::Unable(why) => Err(Error::new(partwise::error::ErrorKind::UnsupportedReader, why)),
+        }
+    })
+}
+
+fn seen(result: Result<()>) -> Seen {
+    match result {
+        Ok(()) => Seen::Fine,
+        Err(error) => Seen::Refused(error.kind.to_string(), error.full_message()),
+    }
+}
+
+/// Everything below a folder: size, time, inode.
+fn listing(folder: &Path) -> BTreeMap<PathBuf, (u64, i64, i64, u64)> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder that can be listed") {
+            let path = entry.expect("an entry").path();
+            let meta = fs::symlink_metadata(&path).expect("what was listed");
+            if meta.is_dir() {
+                folders.push(path);
+            } else {
+                found.insert(path, (meta.len(), meta.mtime(), meta.mtime_nsec(), meta.ino()));
+            }
+        }
+    }
+    found
+}
+
+fn differences<T: PartialEq>(a: &BTreeMap<PathBuf, T>, b: &BTreeMap<PathBuf, T>) -> Vec<PathBuf> {
+    let gone = a.iter().filter(|(path, was)| b.get(*path) != Some(was)).map(|(path, _)| path.clone());
+    let new = b.keys().filter(|path| !a.contains_key(*path)).cloned();
+    gone.chain(new).collect()
+}
+
+fn data_files(table: &Path) -> Vec<PathBuf> {
+    let all = listing(table);
+    all.into_keys().filter(|p| p.extension().is_some_and(|e| e == "parquet")).collect()
+}
+
+/// Mostly the footer, where a byte says most.
+fn parquet_range(dice: &mut Dice, bytes: &[u8]) -> std::ops::Range<usize> {
+    let length = bytes.last_chunk::<8>().map_or(0, |end| u32::from_le_bytes([end[0], end[1], end[2], end[3]]) as usize);
+    let footer = bytes.len().saturating_sub(length.saturating_add(8));
+    match dice.below(10) {
+        0 => bytes.len().saturating_sub(8)..bytes.len(),
+        1..=2 => 0..footer.min(bytes.len()),
+        _ => footer..bytes.len(),
+    }
+}
+
+/// One setting gets a strange value, or another one.
+fn config_line(dice: &mut Dice, damaged: &mut Vec<u8>) -> String {
+    let text = String::from_utf8_lossy(damaged).into_owned();
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let settings: Vec<usize> = (0..lines.len()).filter(|n| lines[*n].contains(" = ")).collect();
+    if settings.is_empty() {
+        return "nothing, there is no setting".into();
+    }
+    let at = *dice.pick(&settings);
+    let name = lines[at].split(" = ").next().unwrap_or_default().to_owned();
+    let values = [
+        "-1",
+        "0",
+        "nan",
+        "inf",
+        "-inf",
+        "1e308",
+        "9223372036854775807",
+        "99999999999999999999",
+        "\"\"",
+        "\"..\"",
+        "\"99999999999 TiB\"",
+        "\"-1GiB\"",
+        "\"1e30GiB\"",
+        "[]",
+        "{}",
+        "true",
+        "\"\\u0000\"",
+        "1979-05-27",
+        "[[[[]]]]",
+    ];
+    let value = match dice.below(values.len() + 2) {
+        n if n < values.len() => values[n].to_owned(),
+        n if n == values.len() => format!("{}{}", "[".repeat(20_000), "]".repeat(20_000)),
+        _ => format!("\"{}\"", "x".repeat(100_000)),
+    };
+    let shown: String = value.chars().take(40).collect();
+    lines[at] = format!("{name} = {value}");
+    *damaged = (lines.join("\n") + "\n").into_bytes();
+    format!("{name} set to {shown}")
+}
+
+const CONFIG: &str = r#"read_only = false
+theme = "dark"
+[lakes]
+gold = "~/lake/gold"
+[engine]
+memory_limit = "1GiB"
+[gates]
+row_count_min_percent = 90.0
+row_count_max_percent = 150.0
+row_count_warn_percent = 98.0
+row_count_exempt_rows = 10
+stray_max_percent_of_typical = 1.0
+new_partition_min_known = 10
+new_partition_max_years_ahead = 1
+grain_min_days = 3
+grain_max_percent_of_days = 50.0
+measure_drift_max_percent = 20.0
+max_partitions = 10000
+small_files_min_partitions = 50
+small_files_min_bytes = 1048576
+skew_max_factor = 20.0
+skew_min_rows = 100000
+[gates.severity]
+zombies = "warn"
+null-keys = "fail"
+[tables.t]
+key = ["id"]
+ignore = ["at"]
+measures = ["amount"]
+grain = ["p"]
+[tables.t.gates]
+row_count_exempt_rows = 0
+max_partitions = 5
+"#;
