@@ -5,9 +5,11 @@
 //! [`worker`]) takes a batch under a memory limit and reports on each input.
 //! A child that dies or hangs is a failure with the input's seed.
 //!
-//! 60 to 200 inputs of a kind by default, 10,000 with `PARTWISE_FULL=1`. To see
+//! 500 inputs of a kind by default, 10,000 with `PARTWISE_FULL=1`. To see
 //! one again: `PARTWISE_MUTATE="footers 17 1"` with `mutate::worker --ignored`.
 
+mod aim;
+mod base;
 mod child;
 mod dice;
 mod stage;
@@ -96,9 +98,9 @@ impl Tally {
     }
 }
 
-fn damaged(damage: Damage, by_default: u64) {
+fn damaged(damage: Damage) {
     let full = std::env::var_os("PARTWISE_FULL").is_some_and(|v| v == "1");
-    let count = if full { 10_000 } else { by_default };
+    let count = if full { 10_000 } else { 500 };
     let name = Damage::ALL.iter().find(|(_, d)| *d == damage).map(|(n, _)| *n).expect("every kind has a name");
     let folder = tempfile::tempdir().expect("a folder for the reports");
     let (mut tally, mut first, began) = (Tally::default(), 0, Instant::now());
@@ -132,6 +134,10 @@ fn damaged(damage: Damage, by_default: u64) {
         tally.failures.join("\n")
     );
     assert_eq!(tally.done, count);
+    // Whoever cannot read `_last_checkpoint` lists the log instead.
+    if damage == Damage::LastCheckpoint {
+        return;
+    }
     let errors: u64 = tally.outcomes.iter().filter(|(what, _)| *what != "ok").map(|(_, n)| n).sum();
     assert!(errors * 10 >= count, "only {errors} of {count} inputs were noticed: the damage is too small");
 }
@@ -141,40 +147,40 @@ const WALL: Duration = Duration::from_secs(90);
 
 #[test]
 fn log_commits() {
-    damaged(Damage::Commits, 200);
+    damaged(Damage::Commits);
 }
 
 #[test]
 fn checkpoints() {
-    damaged(Damage::Checkpoints, 200);
+    damaged(Damage::Checkpoints);
 }
 
 #[test]
 fn last_checkpoint() {
-    damaged(Damage::LastCheckpoint, 60);
+    damaged(Damage::LastCheckpoint);
 }
 
 #[test]
 fn parquet_footers() {
-    damaged(Damage::Footers, 200);
+    damaged(Damage::Footers);
 }
 
 #[test]
 fn deletion_vectors() {
-    damaged(Damage::Vectors, 100);
+    damaged(Damage::Vectors);
 }
 
 #[test]
 fn plan_files() {
-    damaged(Damage::Plans, 150);
+    damaged(Damage::Plans);
 }
 
 #[test]
 fn configs() {
-    damaged(Damage::Configs, 200);
+    damaged(Damage::Configs);
 }
 
 #[test]
 fn journal_entries() {
-    damaged(Damage::Journal, 100);
+    damaged(Damage::Journal);
 }

@@ -1,8 +1,6 @@
 //! The sound inputs, what is done with the damaged ones, and what must hold.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use partwise::cli::{self, Outcome};
@@ -13,14 +11,15 @@ use partwise::lake::{Snapshot, TableStore, independent};
 use partwise::ops::{self, At, Context, Strategy, plan_file, recover};
 use partwise::plan::Plan;
 use partwise::progress::Progress;
-use partwise::table::Value;
-use serde_json::{Value as Json, json};
 
 use super::Damage;
+use super::aim::{config_line, parquet_range};
+use super::base::{CONFIG, checkpoint, data_files, delivery, in_json, row, shape, stored_vector, table};
 use super::dice::{Dice, bytes, json_text};
 use crate::support::road::{MERGE, copy_folder, override_all, text};
-use crate::support::writer::{FileOptions, log_file};
-use crate::support::{Bench, Fixture, Kind, Row, Shape, block_on, i, rows_of, s};
+use crate::support::snapshot::{differences, listing};
+use crate::support::writer::log_file;
+use crate::support::{Bench, Row, block_on, rows_of};
 
 /// How one input ended.
 #[derive(Debug)]
@@ -71,108 +70,6 @@ pub enum Input {
     File(usize),
     /// A plan file's text, and the sound plan that it came from.
     Plan(Vec<u8>, usize),
-}
-
-fn shape() -> Shape {
-    let columns = [
-        ("id", Kind::Long),
-        ("p", Kind::String),
-        ("d", Kind::Date),
-        ("amount", Kind::Decimal(12, 2)),
-        ("at", Kind::Timestamp),
-        ("note", Kind::String),
-        ("tags", Kind::List),
-    ];
-    Shape { deletion_vectors: true, ..Shape::new(&columns, &["p", "d"]) }
-}
-
-fn row(id: i64, p: &str, d: i32, note: &str) -> Row {
-    let amount = Value::Decimal { unscaled: i128::from(id) * 100 + 7, scale: 2 };
-    let at = Value::Timestamp(1_700_000_000_000_000 + id);
-    vec![i(id), s(p), Value::Date(d), amount, at, s(note), Value::Nested(format!("[{id},null]"))]
-}
-
-fn delivery() -> Vec<Row> {
-    (0..6).map(|id| row(id, "a", 19_000, if id < 3 { "new" } else { "x" })).collect()
-}
-
-/// Five versions: appends, a deletion vector, an overwrite by partwise.
-fn table(bench: &Bench, name: &str, source: &str) -> PathBuf {
-    let mut table = Fixture::new(bench.path(name), shape());
-    let first: Vec<Row> = (0..8).map(|id| row(id, "a", 19_000, "x")).collect();
-    let kept = table.add(&first, &FileOptions::default());
-    let other = table.add(&[row(20, "b", 19_001, "y"), row(21, "b", 19_001, "é")], &FileOptions::default());
-    table.commit("WRITE", json!({"mode": "Append"}), vec![kept, other.clone()]);
-    table.append(&[row(30, "b", 19_002, "z"), row(31, "", 19_003, "z")]);
-    let masked = table.mask(&other, &[1], 2);
-    table.commit("DELETE", json!({"predicate": "[\"id = 21\"]"}), masked);
-    bench.run(&table.path, source, &["id"], Strategy::Overwrite);
-    let mut table = Fixture::resume(bench.path(name), shape());
-    table.append(&[row(40, "c", 19_004, "w")]);
-    table.path
-}
-
-fn checkpoint(table: &Path, version: u64) -> PathBuf {
-    let url = url::Url::from_directory_path(table.canonicalize().expect("the table's folder")).expect("a folder's URL");
-    block_on(async {
-        let builder = deltalake::DeltaTableBuilder::from_url(url).expect("a builder").with_version(version);
-        let table = builder.load().await.expect("another engine opens the fixture");
-        deltalake::checkpoints::create_checkpoint(&table, None).await.expect("a checkpoint");
-    });
-    table.join(format!("_delta_log/{version:020}.checkpoint.parquet"))
-}
-
-/// Replaces a classic checkpoint by one in JSON with a sidecar.
-fn in_json(table: &Path, classic: &Path, version: u64) -> [PathBuf; 2] {
-    let sidecar = table.join("_delta_log/_sidecars/0123.parquet");
-    fs::create_dir_all(sidecar.parent().expect("a folder")).expect("the sidecars' folder");
-    fs::rename(classic, &sidecar).expect("the checkpoint becomes a sidecar");
-    let head = fs::read_to_string(log_file(table, 0)).expect("the first commit");
-    let mut lines: Vec<String> = vec![json!({"checkpointMetadata": {"version": version}}).to_string()];
-    lines.extend(head.lines().filter(|l| l.contains("\"metaData\"") || l.contains("\"protocol\"")).map(str::to_owned));
-    let size = fs::metadata(&sidecar).expect("the sidecar's size").len();
-    lines.push(json!({"sidecar": {"path": "0123.parquet", "sizeInBytes": size, "modificationTime": 0}}).to_string());
-    let name = format!("_delta_log/{version:020}.checkpoint.3a0d65cd-4056-49b8-937b-95f9e3ee90e5.json");
-    let file = table.join(name);
-    fs::write(&file, lines.join("\n") + "\n").expect("the checkpoint's JSON");
-    fs::remove_file(table.join("_delta_log/_last_checkpoint")).expect("the pointer to the classic one");
-    [file, sidecar]
-}
-
-/// A deletion vector in a file of its own, in the protocol's layout.
-fn stored_vector(table: &Path, version: u64) -> PathBuf {
-    let log = log_file(table, version);
-    let lines = fs::read_to_string(&log).expect("the commit with a deletion vector");
-    let name = "deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin";
-    let mut file = vec![1];
-    let moved: Vec<String> = lines
-        .lines()
-        .map(|line| {
-            let mut action: Json = serde_json::from_str(line).expect("a line of JSON");
-            let Some(vector) = action.get_mut("add").and_then(|a| a.get_mut("deletionVector")) else {
-                return line.to_owned();
-            };
-            let size = vector["sizeInBytes"].as_u64().expect("a size") as usize;
-            let data = z85::decode(vector["pathOrInlineDv"].as_str().expect("a text")).expect("Z85");
-            file.extend(u32::try_from(size).expect("a small size").to_be_bytes());
-            file.extend(&data[..size]);
-            file.extend(crc32(&data[..size]).to_be_bytes());
-            *vector = json!({"storageType": "u", "pathOrInlineDv": "^-aqEH.-t@S}K{vb[*k^", "offset": 1,
-                             "sizeInBytes": size, "cardinality": vector["cardinality"]});
-            action.to_string()
-        })
-        .collect();
-    fs::write(&log, moved.join("\n") + "\n").expect("the commit is written again");
-    fs::write(table.join(name), file).expect("the vector's file");
-    table.join(name)
-}
-
-/// CRC-32 as in zlib.
-fn crc32(bytes: &[u8]) -> u32 {
-    let step = |crc: u32, byte: &u8| {
-        (0..8).fold(crc ^ u32::from(*byte), |c, _| if c & 1 == 1 { c >> 1 ^ 0xEDB8_8320 } else { c >> 1 })
-    };
-    !bytes.iter().fold(!0, step)
 }
 
 impl Stage {
@@ -402,8 +299,9 @@ impl Stage {
                 4 => self.command(&["rows", &place, "--limit", "100"], json),
                 5 => self.command(&["diff", &place, "--from", "3", "--to", "4", "--key", "id"], json),
                 6 => self.bench.prepare(table, &self.source, &["id"], Strategy::Overwrite).map(drop),
-                7 => self.bench.plan_restore(table, 3).map(drop),
-                _ => self.bench.plan_undo(table, None).map(drop),
+                // Of these tables the version before partwise's is gone.
+                7 if self.damage != Damage::Checkpoints => self.bench.plan_undo(table, None).map(drop),
+                _ => self.bench.plan_restore(table, 3).map(drop),
             });
         }
         first.map_or(Ok(()), Err)
@@ -469,9 +367,7 @@ impl Stage {
             return Seen::Wrong("a plan that is not as it was written was taken".into());
         }
         let before = listing(self.bench.dir.path());
-        let mut options = override_all(&plan);
-        options.overrides.extend(override_all(&sound.plan).overrides);
-        let result = self.bench.apply_with(&plan, &options);
+        let result = self.bench.apply_with(&plan, &override_all(&plan));
         let changed = differences(&before, &listing(self.bench.dir.path()));
         let state = &self.bench.context.state_dir;
         let (inside, outside): (Vec<PathBuf>, Vec<PathBuf>) =
@@ -519,120 +415,3 @@ fn seen(result: Result<()>) -> Seen {
         Err(error) => Seen::Refused(error.kind.to_string(), error.full_message()),
     }
 }
-
-/// Everything below a folder: size, time, inode.
-fn listing(folder: &Path) -> BTreeMap<PathBuf, (u64, i64, i64, u64)> {
-    let mut found = BTreeMap::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).expect("a folder that can be listed") {
-            let path = entry.expect("an entry").path();
-            let meta = fs::symlink_metadata(&path).expect("what was listed");
-            if meta.is_dir() {
-                folders.push(path);
-            } else {
-                found.insert(path, (meta.len(), meta.mtime(), meta.mtime_nsec(), meta.ino()));
-            }
-        }
-    }
-    found
-}
-
-fn differences<T: PartialEq>(a: &BTreeMap<PathBuf, T>, b: &BTreeMap<PathBuf, T>) -> Vec<PathBuf> {
-    let gone = a.iter().filter(|(path, was)| b.get(*path) != Some(was)).map(|(path, _)| path.clone());
-    let new = b.keys().filter(|path| !a.contains_key(*path)).cloned();
-    gone.chain(new).collect()
-}
-
-fn data_files(table: &Path) -> Vec<PathBuf> {
-    let all = listing(table);
-    all.into_keys().filter(|p| p.extension().is_some_and(|e| e == "parquet")).collect()
-}
-
-/// Mostly the footer, where a byte says most.
-fn parquet_range(dice: &mut Dice, bytes: &[u8]) -> std::ops::Range<usize> {
-    let length = bytes.last_chunk::<8>().map_or(0, |end| u32::from_le_bytes([end[0], end[1], end[2], end[3]]) as usize);
-    let footer = bytes.len().saturating_sub(length.saturating_add(8));
-    match dice.below(10) {
-        0 => bytes.len().saturating_sub(8)..bytes.len(),
-        1..=2 => 0..footer.min(bytes.len()),
-        _ => footer..bytes.len(),
-    }
-}
-
-/// One setting gets a strange value, or another one.
-fn config_line(dice: &mut Dice, damaged: &mut Vec<u8>) -> String {
-    let text = String::from_utf8_lossy(damaged).into_owned();
-    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    let settings: Vec<usize> = (0..lines.len()).filter(|n| lines[*n].contains(" = ")).collect();
-    if settings.is_empty() {
-        return "nothing, there is no setting".into();
-    }
-    let at = *dice.pick(&settings);
-    let name = lines[at].split(" = ").next().unwrap_or_default().to_owned();
-    let values = [
-        "-1",
-        "0",
-        "nan",
-        "inf",
-        "-inf",
-        "1e308",
-        "9223372036854775807",
-        "99999999999999999999",
-        "\"\"",
-        "\"..\"",
-        "\"99999999999 TiB\"",
-        "\"-1GiB\"",
-        "\"1e30GiB\"",
-        "[]",
-        "{}",
-        "true",
-        "\"\\u0000\"",
-        "1979-05-27",
-        "[[[[]]]]",
-    ];
-    let value = match dice.below(values.len() + 2) {
-        n if n < values.len() => values[n].to_owned(),
-        n if n == values.len() => format!("{}{}", "[".repeat(20_000), "]".repeat(20_000)),
-        _ => format!("\"{}\"", "x".repeat(100_000)),
-    };
-    let shown: String = value.chars().take(40).collect();
-    lines[at] = format!("{name} = {value}");
-    *damaged = (lines.join("\n") + "\n").into_bytes();
-    format!("{name} set to {shown}")
-}
-
-const CONFIG: &str = r#"read_only = false
-theme = "dark"
-[lakes]
-gold = "~/lake/gold"
-[engine]
-memory_limit = "1GiB"
-[gates]
-row_count_min_percent = 90.0
-row_count_max_percent = 150.0
-row_count_warn_percent = 98.0
-row_count_exempt_rows = 10
-stray_max_percent_of_typical = 1.0
-new_partition_min_known = 10
-new_partition_max_years_ahead = 1
-grain_min_days = 3
-grain_max_percent_of_days = 50.0
-measure_drift_max_percent = 20.0
-max_partitions = 10000
-small_files_min_partitions = 50
-small_files_min_bytes = 1048576
-skew_max_factor = 20.0
-skew_min_rows = 100000
-[gates.severity]
-zombies = "warn"
-null-keys = "fail"
-[tables.t]
-key = ["id"]
-ignore = ["at"]
-measures = ["amount"]
-grain = ["p"]
-[tables.t.gates]
-row_count_exempt_rows = 0
-max_partitions = 5
-"#;
