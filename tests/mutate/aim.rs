@@ -8,7 +8,7 @@ pub fn parquet_range(dice: &mut Dice, bytes: &[u8]) -> std::ops::Range<usize> {
     let footer = bytes.len().saturating_sub(length.saturating_add(8));
     match dice.below(10) {
         0 => bytes.len().saturating_sub(8)..bytes.len(),
-        1..=2 => 0..footer.min(bytes.len()),
+        1..=3 => 0..footer.min(bytes.len()),
         _ => footer..bytes.len(),
     }
 }

@@ -3,12 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use deltalake::parquet::arrow::ArrowWriter;
+use deltalake::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use deltalake::parquet::file::properties::{WriterProperties, WriterVersion};
 use partwise::ops::Strategy;
 use partwise::table::Value;
 use serde_json::{Value as Json, json};
 
 use crate::support::snapshot::listing;
-use crate::support::writer::{FileOptions, log_file};
+use crate::support::writer::{FileOptions, log_file, write_source};
 use crate::support::{Bench, Fixture, Kind, Row, Shape, block_on, i, s};
 
 pub fn shape() -> Shape {
@@ -103,6 +106,22 @@ pub fn stored_vector(table: &Path, version: u64) -> PathBuf {
     fs::write(&log, moved.join("\n") + "\n").expect("the commit is written again");
     fs::write(table.join(name), file).expect("the vector's file");
     table.join(name)
+}
+
+/// A delivery in pages of the second version, with lengths and differences in
+/// place of values.
+pub fn write_encoded(path: &Path, rows: &[Row]) {
+    let sound = path.with_extension("plain");
+    write_source(&sound, &shape().columns, rows);
+    let reader = ParquetRecordBatchReaderBuilder::try_new(fs::File::open(&sound).expect("the file")).expect("a footer");
+    let batches: Vec<_> = reader.build().expect("a reader").map(|b| b.expect("rows")).collect();
+    let properties =
+        WriterProperties::builder().set_writer_version(WriterVersion::PARQUET_2_0).set_dictionary_enabled(false);
+    let file = fs::File::create(path).expect("a new file");
+    let mut writer = ArrowWriter::try_new(file, batches[0].schema(), Some(properties.build())).expect("a writer");
+    batches.iter().for_each(|batch| writer.write(batch).expect("rows that can be written"));
+    writer.close().expect("a footer");
+    fs::remove_file(sound).expect("the plain file goes");
 }
 
 /// CRC-32 as in zlib.
