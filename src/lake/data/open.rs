@@ -48,11 +48,14 @@ impl StoreReader {
     /// The footer's bytes, without its length and the magic at the end.
     async fn footer(&mut self) -> Result<Bytes, ParquetError> {
         let size = self.size;
+        let too_few = || ParquetError::EOF(format!("{size} bytes are too few for a Parquet file"));
+        // A store refuses to read nothing.
+        if size == 0 {
+            return Err(too_few());
+        }
         let tail_start = size.saturating_sub(FOOTER_GUESS);
         let tail = self.get_bytes(tail_start..size).await?;
-        let Some((_, end)) = tail.split_last_chunk::<FOOTER_SIZE>() else {
-            return Err(ParquetError::EOF(format!("{size} bytes are too few for a Parquet file")));
-        };
+        let Some((_, end)) = tail.split_last_chunk::<FOOTER_SIZE>() else { return Err(too_few()) };
         let end = FooterTail::try_new(end)?;
         if end.is_encrypted_footer() {
             return Err(ParquetError::General("its footer is encrypted".into()));
