@@ -112,8 +112,12 @@ impl Journal {
 
 /// `<started>-<id>.json`: folders list it in the order in which things happened.
 fn file_name(entry: &Entry) -> String {
+    // File names have a limit of 255 bytes, and a damaged entry may have any text.
     let safe = |text: &str| -> String {
-        text.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') { c } else { '-' }).collect()
+        text.chars()
+            .take(100)
+            .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') { c } else { '-' })
+            .collect()
     };
     format!("{}-{}.json", safe(&entry.started_at.replace(':', "")), safe(&entry.id))
 }

@@ -12,7 +12,7 @@ use super::overrides::overridden;
 use super::prepare::{classify, matching};
 use super::rebase::Footprint;
 use super::refusals::table_refusals;
-use super::{exchange, verify};
+use super::{exchange, plan_file, verify};
 use crate::engine::Staged;
 use crate::error::{Context as _, Error, ErrorKind, Result};
 use crate::journal::{Entry, Journal, Outcome};
@@ -59,6 +59,7 @@ pub struct ApplyReport {
 /// verification is no error here: `verified` is false and `mismatches` says what.
 pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progress: &Progress) -> Result<ApplyReport> {
     context.check_may_write()?;
+    plan_file::check_numbers(plan)?;
     let plan = overridden(plan, &options.overrides)?;
     progress.enter(Phase::Opening, 0, 0);
     let newest = OpenTable::open(context, &plan.table, At::Latest).await?;
@@ -202,7 +203,7 @@ async fn stage_rows(run: &Run<'_>) -> Result<Work> {
             .hint("Make a new plan. If it happens again, please report it.")
     };
     // Partitions that stay as they are stand in a plan for other reasons.
-    let touched = plan.partitions.iter().filter(|p| p.written.rows + p.deleted + p.moved_out > 0);
+    let touched = plan.partitions.iter().filter(|p| p.written.rows > 0 || p.deleted > 0 || p.moved_out > 0);
     let planned: Vec<(u64, &str)> = touched.map(|p| (p.written.rows, p.written.checksum.as_str())).collect();
     let again = summary.partitions.iter().filter(|p| p.written.rows + p.effects.deleted + p.effects.moved_out > 0);
     let found: Vec<(u64, String)> = again.map(|p| (p.written.rows, format!("{:032x}", p.written.checksum))).collect();
@@ -246,10 +247,11 @@ async fn exchange_files(plan: &Plan, pinned: &OpenTable) -> Result<Work> {
         Error::new(ErrorKind::BadPlan, format!("the plan names the file {path}, which the log does not have"))
             .hint("Make a new plan.")
     };
-    let removed =
+    let removed: Vec<DataFile> =
         files.remove.iter().map(|id| live.get(id).cloned().ok_or_else(|| gone(&id.path))).collect::<Result<_>>()?;
     let restored: Vec<DataFile> =
         files.add.iter().map(|id| before.get(id).cloned().ok_or_else(|| gone(&id.path))).collect::<Result<_>>()?;
+    plan_file::check_exchange(plan, &removed, &restored)?;
     exchange::check_there(pinned, &restored, &Progress::default()).await?;
     Ok(Work { removed, restored, staged: Staged::default(), metadata: metadata.then(|| old.metadata().raw.clone()) })
 }

@@ -2,6 +2,7 @@
 //! holds a checksum: one that was damaged, cut off or edited is refused before
 //! anything is opened.
 
+use std::collections::HashSet;
 use std::io::Read;
 use std::path::Path;
 
@@ -9,7 +10,8 @@ use serde_json::{Map, Value as Json};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Context, Error, ErrorKind, Result};
-use crate::plan::{PLAN_SCHEMA, Plan};
+use crate::plan::{PLAN_SCHEMA, Plan, arithmetic};
+use crate::table::DataFile;
 
 /// The field of the checksum, beside those of the plan.
 const DIGEST: &str = "digest";
@@ -72,6 +74,41 @@ pub fn parse(name: &str, text: &[u8]) -> Result<Plan> {
             .hint("A plan is carried out as it was shown and cannot be edited. Make a new one."));
     }
     Ok(plan)
+}
+
+/// That a plan's numbers add up, wherever it came from.
+///
+/// # Errors
+/// `BadPlan`, with the sums that do not.
+pub(super) fn check_numbers(plan: &Plan) -> Result<()> {
+    let wrong = arithmetic::violations(plan);
+    if wrong.is_empty() { Ok(()) } else { Err(changed(format!("its numbers do not add up: {}", wrong.join("; ")))) }
+}
+
+/// That the files which a plan exchanges are those that its numbers count, each
+/// named once.
+///
+/// # Errors
+/// `BadPlan`.
+pub(super) fn check_exchange(plan: &Plan, removed: &[DataFile], restored: &[DataFile]) -> Result<()> {
+    let bytes: u128 = removed.iter().map(|f| u128::from(f.size)).sum();
+    let found = (removed.len() as u64, restored.len() as u64, bytes);
+    let said = (plan.files.removed, plan.files.restored, u128::from(plan.files.removed_bytes));
+    if found != said {
+        return Err(changed(format!(
+            "it counts {} files that go ({} bytes) and {} that come back, and names {} ({} bytes) and {}",
+            said.0, said.2, said.1, found.0, found.2, found.1
+        )));
+    }
+    let mut named = HashSet::new();
+    match removed.iter().chain(restored).find(|file| !named.insert(file.id())) {
+        Some(twice) => Err(changed(format!("it names the file {} twice", twice.path))),
+        None => Ok(()),
+    }
+}
+
+fn changed(what: String) -> Error {
+    Error::new(ErrorKind::BadPlan, format!("the plan is not as it was made: {what}")).hint("Make a new plan.")
 }
 
 /// Of what the plan says, however its text is laid out.

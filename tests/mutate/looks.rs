@@ -15,9 +15,10 @@ use partwise::progress::Progress;
 use super::Damage;
 use super::dice::Dice;
 use super::stage::{Input, Planned, Seen, Stage, Target, Text};
+use crate::support::replay::replay;
 use crate::support::road::{copy_folder, override_all, request, text};
 use crate::support::snapshot::{Snapshot, differences, listing};
-use crate::support::{block_on, rows_of};
+use crate::support::{block_on, sorted};
 
 impl Stage {
     /// Looks at the input in some ways, and then that nothing was written.
@@ -180,8 +181,11 @@ impl Stage {
         let (inside, outside): (Vec<PathBuf>, Vec<PathBuf>) =
             changed.into_iter().filter(|p| !p.starts_with(state)).partition(|p| p.starts_with(&table));
         let committed = matches!(&result, Ok(report) if report.version_after.is_some());
-        let other = committed && rows_of(&table) != sound.after;
-        let wrong = if !outside.is_empty() {
+        let rows = if committed { replay(&table).map(|state| sorted(state.rows(&table))) } else { Ok(Vec::new()) };
+        let other = committed && rows.as_ref().is_ok_and(|rows| *rows != sound.after);
+        let wrong = if let Err(broken) = rows {
+            Some(broken)
+        } else if !outside.is_empty() {
             Some(format!("changed outside the table: {outside:?}"))
         } else if !committed && !inside.is_empty() {
             Some(format!("refused, but changed: {inside:?}"))
