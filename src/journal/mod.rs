@@ -199,8 +199,9 @@ fn file_name(entry: &Entry) -> String {
     format!("{}-{}.json", safe(&entry.started_at.replace(':', "")), safe(&entry.id))
 }
 
+/// File names have a limit of 255 bytes, and a damaged entry may have any text.
 fn safe(text: &str) -> String {
-    text.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') { c } else { '-' }).collect()
+    text.chars().take(100).map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') { c } else { '-' }).collect()
 }
 
 fn damaged(path: &Path, said: &str) -> Entry {

@@ -103,8 +103,10 @@ pub fn to_lines(actions: &[Json]) -> Vec<u8> {
 /// and searched for the operation's id before anything is said.
 ///
 /// # Errors
-/// `Storage` where nothing landed, `OutcomeUnknown` where that could not be found out.
+/// `Storage` where nothing landed, `OutcomeUnknown` where that could not be
+/// found out, `Refused` where a link leads out of the table's folder.
 pub async fn put(store: &TableStore, version: u64, actions: &[Json], id: Uuid) -> Result<Put> {
+    super::inside::check(store, &commit_path(version))?;
     let bytes = to_lines(actions);
     let answer = match local_entry(store, version, &bytes, id) {
         Some(done) => done.map_err(|e| Box::new(e) as Box<dyn std::error::Error + Send + Sync>),
@@ -164,7 +166,8 @@ pub async fn whose(store: &TableStore, version: u64, id: Uuid) -> Result<Option<
 /// # Errors
 /// `Storage`, `BadCommit`.
 pub async fn find_operation(store: &TableStore, listing: &LogListing, id: Uuid, above: u64) -> Result<Option<u64>> {
-    for version in listing.commits.range(above + 1..).rev().map(|(v, _)| *v) {
+    let newer = (std::ops::Bound::Excluded(above), std::ops::Bound::Unbounded);
+    for version in listing.commits.range(newer).rev().map(|(v, _)| *v) {
         if whose(store, version, id).await? == Some(true) {
             return Ok(Some(version));
         }

@@ -5,6 +5,7 @@ pub mod commit;
 pub mod data;
 pub mod discovery;
 pub mod independent;
+pub mod inside;
 pub mod left_overs;
 pub mod log;
 pub mod store;

@@ -14,13 +14,14 @@ use super::overrides::overridden;
 use super::prepare::{classify, matching};
 use super::rebase::Footprint;
 use super::refusals::table_refusals;
-use super::{exchange, recover, verify};
+use super::{exchange, plan_file, recover, verify};
 use crate::engine::Staged;
 use crate::engine::local::{left_behind, remove_staged};
 use crate::error::{Context as _, Error, ErrorKind, Result};
 use crate::journal::{Entry, Journal, Outcome};
-use crate::lake::Snapshot;
 use crate::lake::commit::{self, Put};
+use crate::lake::log::segment::commit_path;
+use crate::lake::{Snapshot, inside};
 use crate::plan::{Change, Plan, Verdict};
 use crate::progress::{Phase, Progress};
 use crate::source::Source;
@@ -63,6 +64,7 @@ pub struct ApplyReport {
 /// verification is no error here: `verified` is false and `mismatches` says what.
 pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progress: &Progress) -> Result<ApplyReport> {
     context.check_may_write()?;
+    plan_file::check_numbers(plan)?;
     let plan = overridden(plan, &options.overrides)?;
     progress.enter(Phase::Opening, 0, 0);
     let newest = OpenTable::open(context, &plan.table, At::Latest).await?;
@@ -70,6 +72,7 @@ pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progr
     let id =
         Uuid::parse_str(&plan.id).context(ErrorKind::BadPlan, || format!("the plan's id {} is no UUID", plan.id))?;
     check_not_committed(newest.snapshot(), id, &plan).await?;
+    inside::check(newest.snapshot().store(), &commit_path(plan.version))?;
     let pinned = newest.at_snapshot(pinned_version(&newest, &plan).await?);
     if let Some(refusal) = table_refusals(&pinned, &plan.spec).into_iter().next() {
         return Err(Error::new(refusal.kind, refusal.message).hint(refusal.hint.unwrap_or_default()));
@@ -211,7 +214,7 @@ async fn stage_rows(run: &Run<'_>) -> Result<Work> {
             .hint("Make a new plan. If it happens again, please report it.")
     };
     // Partitions that stay as they are stand in a plan for other reasons.
-    let touched = plan.partitions.iter().filter(|p| p.written.rows + p.deleted + p.moved_out > 0);
+    let touched = plan.partitions.iter().filter(|p| p.written.rows > 0 || p.deleted > 0 || p.moved_out > 0);
     let planned: Vec<(u64, &str)> = touched.map(|p| (p.written.rows, p.written.checksum.as_str())).collect();
     let again = summary.partitions.iter().filter(|p| p.written.rows + p.effects.deleted + p.effects.moved_out > 0);
     let found: Vec<(u64, String)> = again.map(|p| (p.written.rows, format!("{:032x}", p.written.checksum))).collect();
@@ -254,10 +257,11 @@ async fn exchange_files(plan: &Plan, pinned: &OpenTable) -> Result<Work> {
         Error::new(ErrorKind::BadPlan, format!("the plan names the file {path}, which the log does not have"))
             .hint("Make a new plan.")
     };
-    let removed =
+    let removed: Vec<DataFile> =
         files.remove.iter().map(|id| live.get(id).cloned().ok_or_else(|| gone(&id.path))).collect::<Result<_>>()?;
     let restored: Vec<DataFile> =
         files.add.iter().map(|id| before.get(id).cloned().ok_or_else(|| gone(&id.path))).collect::<Result<_>>()?;
+    plan_file::check_exchange(plan, &removed, &restored)?;
     exchange::check_there(pinned, &restored, &Progress::default()).await?;
     Ok(Work { removed, restored, staged: Staged::default(), metadata: metadata.then(|| old.metadata().raw.clone()) })
 }

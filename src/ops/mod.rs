@@ -22,6 +22,7 @@ pub mod left_overs;
 mod numbers;
 mod once;
 mod overrides;
+pub mod plan_file;
 pub mod prepare;
 pub mod profile;
 mod rebase;

@@ -242,7 +242,7 @@ async fn perform(
             Answer::Applied(Box::new(report))
         }
         Request::SavePlan { plan, path } => {
-            let text = serde_json::to_string_pretty(&plan)
+            let text = serde_json::to_string_pretty(&ops::plan_file::to_json(&plan)?)
                 .context(ErrorKind::Internal, || "the plan could not be written as JSON".into())?;
             Answer::Saved(save(text + "\n", "the plan", Path::new(&path)).await?)
         }

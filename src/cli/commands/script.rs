@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use serde_json::json;
 
-use super::apply::read_plan;
 use super::plan::road::{override_gates, parse_override};
 use crate::cli::output::Answer;
 use crate::cli::{Outcome, Session};
@@ -52,7 +51,7 @@ pub struct Args {
 }
 
 pub async fn run(args: Args, session: &Session) -> Result<Outcome> {
-    let mut plan = read_plan(&args.plan)?;
+    let mut plan = plan_file::read(&args.plan)?;
     override_gates(&mut plan, &args.overrides);
     let engine = args.engine.engine();
     let text = script(&session.context, &plan, engine).await?;

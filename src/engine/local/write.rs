@@ -14,7 +14,7 @@ use crate::engine::Staged;
 use crate::error::{Context, Error, ErrorKind, Result};
 use crate::lake::commit::StagedFile;
 use crate::lake::data::{DataWriter, OpenFile, TableLayout};
-use crate::lake::{Snapshot, TableStore};
+use crate::lake::{Snapshot, TableStore, inside};
 use crate::table::{Field, PartitionTuple, Value};
 
 /// How many bytes may be held, at most.
@@ -192,6 +192,7 @@ impl PartitionWriter {
                 }
             }
             let path = self.next_path(number)?;
+            inside::check(&self.store, &path)?;
             let file = self.files.open(self.objects.clone(), path.clone())?;
             self.paths.push(path.clone());
             self.open.insert(number, Writing { file, path, used: 0 });

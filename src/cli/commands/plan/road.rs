@@ -15,7 +15,9 @@ use crate::cli::output::{self, Answer};
 use crate::error::{Context, Error, ErrorKind, Result};
 use crate::gate;
 use crate::ops::prepare::EffectRows;
-use crate::ops::{ApplyOptions, At, OpenTable, OverwriteMode, Prepared, Strategy, apply, from_statement, prepare};
+use crate::ops::{
+    ApplyOptions, At, OpenTable, OverwriteMode, Prepared, Strategy, apply, from_statement, plan_file, prepare,
+};
 use crate::plan::{GateStatus, Plan, Verdict};
 
 /// Flags of everything that may end in a commit.
@@ -117,7 +119,7 @@ pub async fn carry_on(session: &Session, prepared: Prepared, args: &PlanArgs) ->
     let Prepared { mut plan, rows } = prepared;
     override_gates(&mut plan, &args.end.overrides);
     if let Some(file) = &args.out {
-        write_plan(&plan, file)?;
+        plan_file::write(&plan, file)?;
     }
     let looked = look(session, &plan, rows.as_ref(), &args.look).await?;
     if args.apply && plan.verdict != Verdict::Blocked {
@@ -223,13 +225,7 @@ fn human(plan: &Plan, looked: &Looked) -> String {
 
 /// The contract's plan object, with the rows that were asked for beside it.
 fn to_json(plan: &Plan, looked: &Looked) -> Result<Json> {
-    let mut object = serde_json::to_value(plan).context(ErrorKind::Internal, || "cannot print the plan".into())?;
+    let mut object = plan_file::to_json(plan)?;
     looked.add_to(&mut object);
     Ok(object)
-}
-
-fn write_plan(plan: &Plan, file: &Path) -> Result<()> {
-    let failed = || format!("cannot write the plan {}", file.display());
-    let text = serde_json::to_string_pretty(plan).context(ErrorKind::Internal, failed)?;
-    std::fs::write(file, text + "\n").context(ErrorKind::Storage, failed)
 }
