@@ -97,12 +97,26 @@ pub struct Summary {
     pub ambiguous_examples: Vec<String>,
     /// NULLs among the delivered values of columns that must not be NULL.
     pub not_null: Vec<(String, u64)>,
+    /// Rows that would be written against what the table demands of each row.
+    pub broken: Vec<Broken>,
     pub removed: Vec<DataFile>,
     pub rows_rewritten_unchanged: u64,
     pub table_partitions: u64,
     pub table_files: u64,
     /// Partitions that the table will have.
     pub partitions_after: u64,
+}
+
+/// A demand of the table that rows of a plan break.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    /// Such as `CHECK constraint positive (v > 0)`.
+    pub demand: String,
+    /// Whether it is a NULL where none may be.
+    pub is_null: bool,
+    pub rows: u64,
+    /// The cells of one of the rows that matter, for people.
+    pub example: Option<String>,
 }
 
 #[derive(Debug, Clone)]

@@ -16,6 +16,7 @@ pub mod effect_rows;
 mod entry;
 mod exchange;
 pub mod export;
+mod generated;
 pub mod keys;
 mod numbers;
 mod overrides;

@@ -9,6 +9,7 @@ use super::browse::OpenTable;
 use super::context::Context;
 use super::delivery;
 pub use super::effect_rows::{DiffPage, DiffRow, EffectRows};
+use super::generated;
 use super::numbers::{blank, fill};
 use super::profile;
 use super::refusals::{key_types, table_refusals};
@@ -91,6 +92,7 @@ pub(super) async fn prepare_all(
     let own = strategies.iter().find_map(Strategy::own_key);
     let mut rows = row_spec(table, source, request, own)?;
     settle_view(&mut rows.view, now)?;
+    let computed = generated::complete(table, source, &mut rows.view, &strategies)?;
     let slices = Slices::new(table, request)?;
     if rows.key.is_empty() && strategies.iter().any(Strategy::needs_key) {
         return Err(Error::new(ErrorKind::Usage, "a MERGE needs a key: the columns that identify a row")
@@ -109,7 +111,7 @@ pub(super) async fn prepare_all(
         .map(|spec| {
             let mut plan = blank(table, spec);
             plan.source = Some(source.facts());
-            plan.findings = matching.findings.clone();
+            plan.findings = matching.findings.iter().chain(&computed).cloned().collect();
             plan.refusals = matching.refusals.clone();
             plan.refusals.extend(table_refusals(table, &plan.spec));
             plan.settle();

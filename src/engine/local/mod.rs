@@ -4,6 +4,8 @@
 //! `sides` reads, `walk` and `judge` decide, `tally` counts, `verdicts` keep
 //! what became of single rows, `page` and `stage` go by them.
 
+mod breaks;
+mod checks;
 mod chosen;
 mod classify;
 mod compile;

@@ -194,6 +194,7 @@ impl Stager<'_> {
             None => self.numbers(&batch)?,
         };
         self.progress.advance(0, batch.num_rows() as u64, 0);
+        self.sides.roles.checks.hold(&batch, &self.sides.fetch.layout.schema)?;
         if numbers.iter().any(|number| *number as usize >= writer.known()) {
             writer.know(self.sides.tuples());
         }
