@@ -19,7 +19,7 @@ use crate::lake::Snapshot;
 use crate::lake::commit::StagedFile;
 use crate::plan::clauses::KeyPair;
 use crate::plan::view::SourceView;
-use crate::plan::{Effect, Effects, KeyFacts, RowRule};
+use crate::plan::{Effect, Effects, KeyFacts, OutputShape, RowRule};
 use crate::progress::Progress;
 use crate::source::{Matching, Source};
 use crate::table::number::Sum;
@@ -43,6 +43,8 @@ pub struct RowJob {
     pub files: Option<Vec<DataFile>>,
     pub exact_cells: bool,
     pub spilling: Spilling,
+    /// How files are cut, where the job is staged.
+    pub output: OutputShape,
     pub ignore: Vec<String>,
     pub measures: Vec<String>,
     /// (column, whether the config names it)
@@ -157,6 +159,8 @@ pub struct EffectRow {
 #[derive(Debug, Clone, Default)]
 pub struct Staged {
     pub files: Vec<StagedFile>,
+    /// Files of the change data feed, where the commit needs them.
+    pub changes: Vec<StagedFile>,
     pub partitions: BTreeMap<PartitionTuple, RowSet>,
     /// Wrapping sums of cell hashes, per column of the schema.
     pub columns: Vec<u128>,

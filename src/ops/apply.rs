@@ -362,11 +362,7 @@ fn begin(context: &Context, plan: &Plan, options: &ApplyOptions) -> Entry {
 }
 
 async fn discard(snapshot: &Snapshot, staged: &Staged) {
-    for file in &staged.files {
-        if let Ok(located) = snapshot.store().locate(&file.path) {
-            crate::engine::local::remove_staged(snapshot.store(), &[located.path]).await;
-        }
-    }
+    crate::engine::local::discard_staged(snapshot.store(), staged).await;
 }
 
 fn now() -> String {

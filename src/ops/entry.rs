@@ -27,6 +27,7 @@ pub fn actions(plan: &Plan, work: &Work, read_version: u64, version: u64) -> Vec
     actions.extend(work.removed.iter().map(|f| commit::remove(f, now)));
     actions.extend(work.restored.iter().map(commit::add_again));
     actions.extend(work.staged.files.iter().map(commit::add_staged));
+    actions.extend(work.staged.changes.iter().map(commit::change_file));
     actions
 }
 
@@ -82,6 +83,7 @@ fn metrics(plan: &Plan, work: &Work) -> Json {
         removed_bytes: bytes(&work.removed),
         restored_files: work.restored.len() as u64,
         restored_bytes: bytes(&work.restored),
+        change_files: work.staged.changes.len() as u64,
         copied_rows: plan.files.rows_rewritten_unchanged.saturating_sub(plan.rows.unchanged),
     };
     let metrics = plan.spec.kind().metrics(&plan.rows, &io);

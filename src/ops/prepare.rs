@@ -15,6 +15,7 @@ use super::profile;
 use super::refusals::{key_types, table_refusals};
 use super::slice::Slices;
 use super::strategy::{Strategy, key_pairs, settle_view, whole_rows};
+use crate::config::engine::byte_size;
 use crate::engine::local::{LocalEngine, delivered_schema};
 use crate::engine::{Classified, Engine, RowJob, Spilling};
 use crate::error::{Error, ErrorKind, Result};
@@ -23,7 +24,7 @@ use crate::plan::delivery::{Delivery, DeliveryKind};
 use crate::plan::overwrite::Mode;
 use crate::plan::technical::TechnicalProposal;
 use crate::plan::view::SourceView;
-use crate::plan::{Change, Plan, RowRule, SourceFacts, Spec, advice, arithmetic, kinds::RowSpec};
+use crate::plan::{Change, OutputShape, Plan, RowRule, SourceFacts, Spec, advice, arithmetic, kinds::RowSpec};
 use crate::progress::Progress;
 use crate::source::{Matching, Needs, Source, match_columns};
 
@@ -41,6 +42,9 @@ pub struct SourceRequest {
     /// The control total: how many rows the source must have.
     pub expect_rows: Option<u64>,
     pub view: SourceView,
+    /// Into how many files the rows go; nothing said: the table's property or
+    /// the config.
+    pub output: OutputShape,
     pub exact_cells: bool,
 }
 
@@ -235,9 +239,36 @@ fn row_spec(
         ignore,
         slice: request.slice.clone(),
         view: request.view.clone(),
+        output: output(table, request)?,
         exact_cells: request.exact_cells,
         hash_seed: seed(),
     })
+}
+
+/// What was asked for, else the table's property, else the config.
+///
+/// # Errors
+/// `Usage`, `BadMetadata` or `BadConfig` for a size or a number that is none.
+fn output(table: &OpenTable, request: &SourceRequest) -> Result<OutputShape> {
+    if request.output.files_per_partition == Some(0) || request.output.target_file_bytes == Some(0) {
+        return Err(Error::new(ErrorKind::Usage, "files and their size begin at 1"));
+    }
+    let sized = |bytes: Option<u64>| OutputShape { target_file_bytes: bytes, ..OutputShape::default() };
+    let property = match table.metadata().property("delta.targetFileSize") {
+        None => None,
+        Some(text) => Some(byte_size(text).ok_or_else(|| {
+            Error::new(
+                ErrorKind::BadMetadata,
+                format!("the table's delta.targetFileSize is '{text}', which is no size"),
+            )
+            .hint("Give --target-file-size, or correct the property.")
+        })?),
+    };
+    let config = match property {
+        Some(_) => None,
+        None => table.settings.engine.target_file_size()?,
+    };
+    Ok(request.output.or(sized(property.or(config))))
 }
 
 fn no_rule() -> Error {
@@ -314,6 +345,7 @@ pub(super) async fn classify(
         files: None,
         exact_cells: rows.exact_cells,
         spilling: spilling(table)?,
+        output: rows.output,
         ignore: rows.ignore.clone(),
         measures: rows.measures.clone(),
         grain,

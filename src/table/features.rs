@@ -139,9 +139,6 @@ impl Protocol {
         if metadata.flag("delta.enableInCommitTimestamps") {
             reasons.push("delta.enableInCommitTimestamps".into());
         }
-        if kind == WriteKind::RowLevel && metadata.flag("delta.enableChangeDataFeed") {
-            reasons.push("delta.enableChangeDataFeed (a MERGE must write change files)".into());
-        }
         let rewrites = matches!(kind, WriteKind::Overwrite | WriteKind::Append | WriteKind::RowLevel);
         if rewrites {
             if metadata.property("delta.parquet.format.version").is_some() {

@@ -11,6 +11,7 @@ mod classify;
 mod compile;
 pub mod days;
 mod delivered;
+mod feed;
 mod fetch;
 mod groups;
 pub mod hash;
@@ -24,6 +25,7 @@ pub mod near_keys;
 mod ordered;
 mod outside;
 mod page;
+mod parked;
 mod roles;
 mod rows;
 mod scan;
@@ -41,7 +43,7 @@ mod write;
 
 pub use delivered::delivered_schema;
 pub use store::Spilling;
-pub use write::remove_staged;
+pub use write::{discard_staged, remove_staged};
 
 use std::sync::Arc;
 
