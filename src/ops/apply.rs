@@ -12,7 +12,7 @@ use super::overrides::overridden;
 use super::prepare::{classify, matching};
 use super::rebase::Footprint;
 use super::refusals::table_refusals;
-use super::{exchange, verify};
+use super::{clock, exchange, verify};
 use crate::engine::Staged;
 use crate::error::{Context as _, Error, ErrorKind, Result};
 use crate::journal::{Entry, Journal, Outcome};
@@ -271,7 +271,8 @@ async fn commit_work(run: &Run<'_>, work: &Work, entry: &mut Entry) -> Result<(S
         entry.outcome = Outcome::Committing;
         journal.write(entry)?;
         let version = newest.version() + 1;
-        let actions = actions(plan, work, newest.version(), version);
+        let last = clock::last_commit(&newest, work).await?;
+        let actions = actions(plan, work, newest.version(), version, last);
         match commit::put(newest.store(), version, &actions, id).await? {
             Put::Landed => {
                 // Whatever fails from here on, the commit stands.

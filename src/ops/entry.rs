@@ -17,10 +17,16 @@ pub struct Work {
     pub metadata: Option<Map<String, Json>>,
 }
 
-/// The lines of the log entry, in their order.
-pub fn actions(plan: &Plan, work: &Work, read_version: u64, version: u64) -> Vec<Json> {
+/// The lines of the log entry, in their order. `last` is the time of the commit
+/// before, for tables that keep times in their commits.
+pub fn actions(plan: &Plan, work: &Work, read_version: u64, version: u64, last: Option<i64>) -> Vec<Json> {
     let now = chrono::Utc::now().timestamp_millis();
-    let mut actions = vec![json!({"commitInfo": commit_info(plan, work, read_version, version, now)})];
+    let now = last.map_or(now, |last| now.max(last.saturating_add(1)));
+    let mut info = commit_info(plan, work, read_version, version, now);
+    if last.is_some() {
+        info["inCommitTimestamp"] = json!(now);
+    }
+    let mut actions = vec![json!({"commitInfo": info})];
     if let Some(metadata) = &work.metadata {
         actions.push(json!({"metaData": metadata}));
     }

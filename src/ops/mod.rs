@@ -6,6 +6,7 @@
 mod applied;
 pub mod apply;
 pub mod browse;
+mod clock;
 pub mod compare;
 pub mod context;
 mod delivery;

@@ -48,6 +48,7 @@ const WRITABLE: &[&str] = &[
     "domainMetadata",
     // Every row of ours has a value for every column.
     "allowColumnDefaults",
+    "inCommitTimestamp",
 ];
 
 /// What a write is about to do; features are refused by it.
@@ -135,9 +136,6 @@ impl Protocol {
         }
         if metadata.flag("delta.appendOnly") && kind != WriteKind::Append {
             reasons.push("delta.appendOnly = true (rows may only be added)".into());
-        }
-        if metadata.flag("delta.enableInCommitTimestamps") {
-            reasons.push("delta.enableInCommitTimestamps".into());
         }
         let rewrites = matches!(kind, WriteKind::Overwrite | WriteKind::Append | WriteKind::RowLevel);
         if rewrites {
