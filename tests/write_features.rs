@@ -156,11 +156,11 @@ fn a_null_inside_a_nested_column_is_found() {
     let map = json!({"type": "map", "keyType": "string", "valueType": "integer", "valueContainsNull": false});
     let nested = |text: &str| Value::Nested(text.to_owned());
     for (kind, json, good, bad, path) in [
-        (Kind::Struct, inner.clone(), r#"{"a":1,"b":null}"#, nested(r#"{"a":null,"b":"x"}"#), "n.a"),
+        (Kind::Struct, inner.clone(), "[1,null]", nested(r#"[null,"x"]"#), "n.a"),
         // Spark refuses this too: a struct that is NULL has NULL fields.
-        (Kind::Struct, inner, r#"{"a":1,"b":"x"}"#, NULL, "n.a"),
+        (Kind::Struct, inner, r#"[1,"x"]"#, NULL, "n.a"),
         (Kind::List, list, "[1,2]", nested("[1,null]"), "n.element"),
-        (Kind::Map, map, r#"{"x":1}"#, nested(r#"{"x":1,"y":null}"#), "n.value"),
+        (Kind::Map, map, r#"[["x",1]]"#, nested(r#"[["x",1],["y",null]]"#), "n.value"),
     ] {
         let bench = Bench::default();
         let shape = strict(kind, json);
