@@ -78,6 +78,9 @@ pub enum ErrorKind {
     MemoryLimit,
     /// A NULL in a column that the table declares NOT NULL.
     NotNullViolation,
+    /// A row for which a CHECK constraint, an invariant or the expression of a
+    /// generated column does not hold.
+    ConstraintViolation,
     /// The table moved past the plan.
     StalePlan,
     /// Another writer took the version and touched what the plan touches.
@@ -172,7 +175,7 @@ impl Error {
             GateFailed => 3,
             StalePlan | Conflict | SourceChanged => 4,
             Refused | UnsupportedFeature | ColumnMissing | ColumnUnknown | LossyType | KeyTypeMismatch
-            | DuplicateSourceKeys | RowsOutsidePredicate | NotNullViolation | StagedDiffers => 5,
+            | DuplicateSourceKeys | RowsOutsidePredicate | NotNullViolation | ConstraintViolation | StagedDiffers => 5,
             OutcomeUnknown => 6,
             VerifyFailed => 7,
             Cancelled => 130,

@@ -25,3 +25,4 @@ mod shared_tables;
 mod support;
 mod table_config;
 mod tui;
+mod write_features;

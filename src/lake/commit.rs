@@ -44,6 +44,13 @@ pub fn add_staged(file: &StagedFile) -> Json {
     }})
 }
 
+/// A file of the change data feed.
+pub fn change_file(file: &StagedFile) -> Json {
+    let values: Map<String, Json> =
+        file.partition_values.iter().map(|(c, v)| (c.clone(), json!(v.to_partition_text()))).collect();
+    json!({"cdc": {"path": file.path, "partitionValues": values, "size": file.size, "dataChange": false}})
+}
+
 /// An `add` that puts a file back as it was, with its deletion vector.
 pub fn add_again(file: &DataFile) -> Json {
     let mut add = Map::new();

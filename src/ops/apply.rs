@@ -14,9 +14,9 @@ use super::overrides::overridden;
 use super::prepare::{classify, matching};
 use super::rebase::Footprint;
 use super::refusals::table_refusals;
-use super::{exchange, plan_file, recover, verify};
+use super::{clock, exchange, plan_file, recover, verify};
 use crate::engine::Staged;
-use crate::engine::local::{left_behind, remove_staged};
+use crate::engine::local::{discard_staged, left_behind};
 use crate::error::{Context as _, Error, ErrorKind, Result};
 use crate::journal::{Entry, Journal, Outcome};
 use crate::lake::commit::{self, Put};
@@ -286,7 +286,8 @@ async fn commit_work(run: &Run<'_>, work: &Work, entry: &mut Entry) -> Result<(u
         entry.outcome = Outcome::Committing;
         journal.write(entry)?;
         let version = newest.version() + 1;
-        let actions = actions(plan, work, newest.version(), version);
+        let last = clock::last_commit(&newest, work).await?;
+        let actions = actions(plan, work, newest.version(), version, last);
         match commit::put(newest.store(), version, &actions, id).await? {
             Put::Landed => {
                 entry.version_after = Some(version);
@@ -364,9 +365,7 @@ fn begin(context: &Context, plan: &Plan, options: &ApplyOptions) -> Entry {
 
 /// Removes what was staged, and gives back the error with what stays.
 async fn discard(snapshot: &Snapshot, staged: &Staged, error: Error) -> Error {
-    let store = snapshot.store();
-    let paths: Vec<_> = staged.files.iter().filter_map(|f| Some(store.locate(&f.path).ok()?.path)).collect();
-    left_behind(error, remove_staged(store, &paths).await)
+    left_behind(error, discard_staged(snapshot.store(), staged).await)
 }
 
 fn now() -> String {

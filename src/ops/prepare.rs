@@ -9,12 +9,14 @@ use super::browse::OpenTable;
 use super::context::Context;
 use super::delivery;
 pub use super::effect_rows::{DiffPage, DiffRow, EffectRows};
+use super::generated;
 use super::numbers::{blank, fill};
 use super::profile;
 use super::refusals::{key_types, table_refusals};
 use super::slice::Slices;
 use super::strategy::{Strategy, key_pairs, settle_view, whole_rows};
 use super::{row_history, space};
+use crate::config::engine::byte_size;
 use crate::engine::local::{LocalEngine, delivered_schema};
 use crate::engine::{Classified, Engine, RowJob, Spilling};
 use crate::error::{Error, ErrorKind, Result};
@@ -23,7 +25,7 @@ use crate::plan::delivery::{Delivery, DeliveryKind};
 use crate::plan::overwrite::Mode;
 use crate::plan::technical::TechnicalProposal;
 use crate::plan::view::SourceView;
-use crate::plan::{Change, Plan, RowRule, SourceFacts, Spec, advice, arithmetic, kinds::RowSpec};
+use crate::plan::{Change, OutputShape, Plan, RowRule, SourceFacts, Spec, advice, arithmetic, kinds::RowSpec};
 use crate::progress::Progress;
 use crate::source::{Matching, Needs, Source, match_columns};
 
@@ -41,6 +43,9 @@ pub struct SourceRequest {
     /// The control total: how many rows the source must have.
     pub expect_rows: Option<u64>,
     pub view: SourceView,
+    /// Into how many files the rows go; nothing said: the table's property or
+    /// the config.
+    pub output: OutputShape,
     pub exact_cells: bool,
 }
 
@@ -100,6 +105,7 @@ pub(super) async fn prepare_all(
     let own = strategies.iter().find_map(Strategy::own_key);
     let mut rows = row_spec(table, source, request, own)?;
     settle_view(&mut rows.view, now)?;
+    let computed = generated::complete(table, source, &mut rows.view, &strategies)?;
     let slices = Slices::new(table, request)?;
     if rows.key.is_empty() && strategies.iter().any(Strategy::needs_key) {
         return Err(Error::new(ErrorKind::Usage, "a MERGE needs a key: the columns that identify a row")
@@ -118,7 +124,7 @@ pub(super) async fn prepare_all(
         .map(|spec| {
             let mut plan = blank(table, spec);
             plan.source = Some(source.facts());
-            plan.findings = matching.findings.clone();
+            plan.findings = matching.findings.iter().chain(&computed).cloned().collect();
             plan.refusals = matching.refusals.clone();
             plan.refusals.extend(table_refusals(table, &plan.spec));
             plan.settle();
@@ -257,9 +263,36 @@ fn row_spec(
         ignore,
         slice: request.slice.clone(),
         view: request.view.clone(),
+        output: output(table, request)?,
         exact_cells: request.exact_cells,
         hash_seed: seed(),
     })
+}
+
+/// What was asked for, else the table's property, else the config.
+///
+/// # Errors
+/// `Usage`, `BadMetadata` or `BadConfig` for a size or a number that is none.
+fn output(table: &OpenTable, request: &SourceRequest) -> Result<OutputShape> {
+    if request.output.files_per_partition == Some(0) || request.output.target_file_bytes == Some(0) {
+        return Err(Error::new(ErrorKind::Usage, "files and their size begin at 1"));
+    }
+    let sized = |bytes: Option<u64>| OutputShape { target_file_bytes: bytes, ..OutputShape::default() };
+    let property = match table.metadata().property("delta.targetFileSize") {
+        None => None,
+        Some(text) => Some(byte_size(text).ok_or_else(|| {
+            Error::new(
+                ErrorKind::BadMetadata,
+                format!("the table's delta.targetFileSize is '{text}', which is no size"),
+            )
+            .hint("Give --target-file-size, or correct the property.")
+        })?),
+    };
+    let config = match property {
+        Some(_) => None,
+        None => table.settings.engine.target_file_size()?,
+    };
+    Ok(request.output.or(sized(property.or(config))))
 }
 
 fn no_rule() -> Error {
@@ -336,6 +369,7 @@ pub(super) async fn classify(
         files: None,
         exact_cells: rows.exact_cells,
         spilling: spilling(table)?,
+        output: rows.output,
         ignore: rows.ignore.clone(),
         measures: rows.measures.clone(),
         grain,

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::algebra::Change;
+use super::output::OutputShape;
 use super::view::SourceView;
 use super::{KeyFacts, RowTotals, append, merge, overwrite, replace_where, restore, scd2, undo};
 use crate::table::features::WriteKind;
@@ -91,6 +92,8 @@ pub struct Io {
     pub restored_bytes: u64,
     /// Rows that only share a file with a changed one.
     pub copied_rows: u64,
+    /// Files of the change data feed.
+    pub change_files: u64,
 }
 
 /// Makes the tagged enum of kinds and its dispatch from one list.
@@ -156,6 +159,9 @@ pub struct RowSpec {
     /// How the source's rows are looked at.
     #[serde(default, skip_serializing_if = "SourceView::is_plain")]
     pub view: SourceView,
+    /// Into how many files the rows go.
+    #[serde(default, skip_serializing_if = "OutputShape::is_default")]
+    pub output: OutputShape,
     /// Compare every cell, not only its hash.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exact_cells: bool,

@@ -17,6 +17,7 @@ pub mod measures;
 pub mod merge;
 pub mod near_keys;
 pub mod operations;
+pub mod output;
 pub mod overwrite;
 pub mod replace_where;
 pub mod restore;
@@ -34,6 +35,7 @@ pub use algebra::{Change, Pairing, Reach, RowRule};
 pub use clauses::{Clauses, On};
 pub use effect::{Effect, Effects};
 pub use kinds::{Kind, Spec};
+pub use output::OutputShape;
 pub use slice::Role;
 
 use crate::error::ErrorKind;

@@ -26,7 +26,7 @@ use crate::engine::local::LocalEngine;
 use crate::engine::{Engine, PartitionSummary, RowJob};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::view::SourceView;
-use crate::plan::{Effects, KeyFacts, Reach, RowRule};
+use crate::plan::{Effects, KeyFacts, OutputShape, Reach, RowRule};
 use crate::predicate::Predicate;
 use crate::progress::Progress;
 use crate::source::{Matching, delta};
@@ -149,6 +149,7 @@ pub async fn diff(
         files: Some(files.only_from.clone()),
         exact_cells: false,
         spilling: spilling(to)?,
+        output: OutputShape::default(),
         measures: measures(&columns, to, &key, &ignore),
         ignore: ignore.clone(),
         grain: Vec::new(),
