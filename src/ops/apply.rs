@@ -12,7 +12,7 @@ use super::overrides::overridden;
 use super::prepare::{classify, matching};
 use super::rebase::Footprint;
 use super::refusals::table_refusals;
-use super::{exchange, verify};
+use super::{changes, exchange, verify};
 use crate::engine::Staged;
 use crate::error::{Context as _, Error, ErrorKind, Result};
 use crate::journal::{Entry, Journal, Outcome};
@@ -249,7 +249,12 @@ async fn exchange_files(plan: &Plan, pinned: &OpenTable) -> Result<Work> {
     let restored: Vec<DataFile> =
         files.add.iter().map(|id| before.get(id).cloned().ok_or_else(|| gone(&id.path))).collect::<Result<_>>()?;
     exchange::check_there(pinned, &restored, &Progress::default()).await?;
-    Ok(Work { removed, restored, staged: Staged::default(), metadata: metadata.then(|| old.metadata().raw.clone()) })
+    Ok(Work {
+        removed,
+        restored,
+        staged: Staged::default(),
+        metadata: metadata.then(|| changes::metadata_back(pinned.metadata(), old.metadata())),
+    })
 }
 
 /// One commit, compare-and-swap. Where another writer was faster, what it did

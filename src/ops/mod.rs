@@ -6,6 +6,8 @@
 mod applied;
 pub mod apply;
 pub mod browse;
+mod changes;
+mod chosen;
 pub mod compare;
 pub mod context;
 mod delivery;
@@ -43,7 +45,7 @@ pub use export::{Exported, export_effect};
 pub use prepare::{Prepared, SourceRequest, prepare};
 pub use profile::{SourceProfile, profile_source};
 pub use recover::recover;
-pub use restore::prepare_restore;
+pub use restore::{RestoreRequest, plan_restore, prepare_restore};
 pub use statement::{Binding, Outline, OverwriteMode, from_statement, merge_of_clauses, outline};
 pub use strategy::{Scd2Columns, Strategy};
 pub use table_config::{ConfigChange, SavedConfig, save_table_config, table_config_change};

@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use super::applied;
 use super::browse::OpenTable;
+use super::chosen::narrowed;
 use super::context::Context;
 use super::delivery;
 pub use super::effect_rows::{DiffPage, DiffRow, EffectRows};
@@ -303,7 +304,7 @@ pub(super) async fn classify(
     };
     let job = RowJob {
         snapshot: table.snapshot().clone(),
-        source: source.clone(),
+        source: narrowed(source, &rows.view)?,
         matching,
         key: key_pairs(&rules, &rows.key),
         rules,

@@ -7,6 +7,7 @@ use crate::plan::kinds::RowSpec;
 use crate::plan::merge::Merge;
 use crate::plan::overwrite::{Mode, Overwrite};
 use crate::plan::replace_where::ReplaceWhere;
+use crate::plan::restore::RestoreRows;
 use crate::plan::scd2::Scd2;
 use crate::plan::view::SourceView;
 use crate::plan::{Pairing, Reach, RowRule, Spec};
@@ -37,6 +38,11 @@ pub enum Strategy {
         clauses: Clauses,
     },
     Scd2(Scd2Columns),
+    /// The rows of an earlier version; the source is the table at it.
+    RestoreRows {
+        to: u64,
+        predicate: Option<String>,
+    },
 }
 
 /// The columns of a slowly changing dimension.
@@ -125,7 +131,8 @@ impl Strategy {
             | Strategy::OverwriteAll
             | Strategy::Append
             | Strategy::Merge { .. }
-            | Strategy::InsertOnly { .. } => {}
+            | Strategy::InsertOnly { .. }
+            | Strategy::RestoreRows { .. } => {}
         }
         Ok(self)
     }
@@ -159,6 +166,7 @@ impl Strategy {
             Strategy::InsertOnly { .. } => "insert only",
             Strategy::Clauses { .. } => "MERGE (clauses)",
             Strategy::Scd2(_) => "SCD type 2",
+            Strategy::RestoreRows { .. } => "restore by rows",
         }
     }
 
@@ -177,7 +185,14 @@ impl Strategy {
 
     /// Whether rows need an identity.
     pub fn needs_key(&self) -> bool {
-        !matches!(self, Strategy::Overwrite | Strategy::OverwriteAll | Strategy::ReplaceWhere { .. } | Strategy::Append)
+        !matches!(
+            self,
+            Strategy::Overwrite
+                | Strategy::OverwriteAll
+                | Strategy::ReplaceWhere { .. }
+                | Strategy::Append
+                | Strategy::RestoreRows { .. }
+        )
     }
 
     /// The key that the strategy itself names.
@@ -201,6 +216,7 @@ impl Strategy {
             Strategy::InsertOnly { null_safe_keys } => Spec::Merge(Merge::insert_only(rows, null_safe_keys)),
             Strategy::Clauses { on, clauses } => Spec::Merge(Merge { rows, on, clauses }),
             Strategy::Scd2(scd2) => Spec::Scd2(scd2.spec(rows, columns, delivered)),
+            Strategy::RestoreRows { to, predicate } => Spec::RestoreRows(RestoreRows { to, predicate, rows }),
         }
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::browse::OpenTable;
 use super::context::Context;
-use super::exchange;
+use super::{changes, exchange};
 use crate::error::{Error, ErrorKind, Result};
 use crate::lake::Snapshot;
 use crate::lake::log::action::Line;
@@ -82,7 +82,7 @@ pub async fn prepare_undo(
     let changes = if changed_metadata {
         check_nothing_built_on(&newest, &found, &live, &gone).await?;
         exchange::check_protocol(&newest, &before)?;
-        exchange::metadata_changes(newest.metadata(), before.metadata())
+        changes::metadata_changes(newest.metadata(), before.metadata())
     } else if newest.metadata().partition_columns != before.metadata().partition_columns {
         return Err(conflict("the table was partitioned by other columns since".into()));
     } else {

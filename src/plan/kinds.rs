@@ -117,6 +117,7 @@ kinds! {
     Merge => merge::Merge,
     Scd2 => scd2::Scd2,
     Restore => restore::Restore,
+    RestoreRows => restore::RestoreRows,
     Undo => undo::Undo,
 }
 
