@@ -37,6 +37,16 @@ pub struct Evidence {
     /// A column of the source that says what became of each row, as change
     /// feeds and delta extracts have one.
     pub operation_column: Option<String>,
+    /// `None` for anything but an undo by rows.
+    pub later_changes: Option<LaterChanges>,
+}
+
+/// Rows of an operation that later commits changed again.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LaterChanges {
+    pub rows: u64,
+    /// Some of them by their key, for people.
+    pub examples: Vec<String>,
 }
 
 /// Source rows whose key has no equal in the slice, but one that reads the same.

@@ -11,6 +11,7 @@ pub mod evidence;
 mod expected_rows;
 mod grain;
 mod keys_elsewhere;
+mod later_changes;
 mod measure_drift;
 mod missing_slice;
 mod near_duplicate_keys;
@@ -107,6 +108,7 @@ pub const ALL: &[&dyn Gate] = &[
     &small_files::SmallFiles,
     &skew::Skew,
     &already_applied::AlreadyApplied,
+    &later_changes::LaterChanges,
 ];
 
 /// Judges a plan by every gate that applies to its kind. A gate's own verdict

@@ -12,12 +12,13 @@ use super::overrides::overridden;
 use super::prepare::{classify, matching};
 use super::rebase::Footprint;
 use super::refusals::table_refusals;
-use super::{changes, exchange, verify};
+use super::{changes, exchange, spool, verify};
 use crate::engine::Staged;
 use crate::error::{Context as _, Error, ErrorKind, Result};
 use crate::journal::{Entry, Journal, Outcome};
 use crate::lake::Snapshot;
 use crate::lake::commit::{self, Put};
+use crate::lake::log::restorable::kept_until;
 use crate::plan::{Change, Plan, Verdict};
 use crate::progress::{Phase, Progress};
 use crate::source::Source;
@@ -71,6 +72,7 @@ pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progr
     check_not_committed(newest.snapshot(), id, &plan).await?;
     if plan.verdict == Verdict::NoOp {
         still_no_op(&plan, &newest, &pinned).await?;
+        spool::remove(context, &plan);
         return Ok(no_op(&plan));
     }
     let journal = Journal::new(&context.state_dir);
@@ -82,6 +84,7 @@ pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progr
     entry.finished_at = Some(now());
     match &outcome {
         Ok(report) => {
+            spool::remove(context, &plan);
             entry.version_after = report.version_after;
             entry.rows_written = Some(report.rows_written);
             entry.undo = report.undo.clone();
@@ -145,6 +148,8 @@ async fn carry_out(run: &Run<'_>, entry: &mut Entry) -> Result<ApplyReport> {
         Change::Rows(_) => stage_rows(run).await?,
         Change::Files(_) => exchange_files(plan, pinned).await?,
     };
+    // Before the removals get their times, so that nothing is promised for longer.
+    let removed_at = chrono::Utc::now().timestamp_millis();
     let (after, rebased_over) = match commit_work(run, &work, entry).await {
         Ok(done) => done,
         Err(error) => {
@@ -172,7 +177,7 @@ async fn carry_out(run: &Run<'_>, entry: &mut Entry) -> Result<ApplyReport> {
         verified: mismatches.is_empty(),
         mismatches,
         undo: Some(undo_command(plan)),
-        undo_until: None,
+        undo_until: if work.removed.is_empty() { None } else { kept_until(&after, removed_at).map(millis_text) },
     })
 }
 
@@ -181,6 +186,7 @@ async fn carry_out(run: &Run<'_>, entry: &mut Entry) -> Result<ApplyReport> {
 async fn stage_rows(run: &Run<'_>) -> Result<Work> {
     let Run { plan, strict, id, newest, pinned, progress, .. } = *run;
     let rows = plan.spec.rows().ok_or_else(|| Error::new(ErrorKind::BadPlan, "the plan has no source"))?;
+    spool::check(plan)?;
     let source = Source::open(&rows.source).await?;
     source.expect_fingerprint(plan.source.as_ref().map_or("", |s| s.fingerprint.as_str()))?;
     let matching = matching(pinned, &source, std::slice::from_ref(&plan.spec))?;

@@ -20,6 +20,7 @@ mod exchange;
 pub mod export;
 pub mod keys;
 mod numbers;
+mod operations;
 mod overrides;
 pub mod prepare;
 pub mod profile;
@@ -28,10 +29,12 @@ pub mod recover;
 mod refusals;
 pub mod restore;
 mod slice;
+mod spool;
 pub mod statement;
 pub mod strategy;
 mod table_config;
 pub mod undo;
+mod undo_rows;
 mod verify;
 
 pub use apply::{ApplyOptions, ApplyReport, apply};
@@ -49,7 +52,12 @@ pub use restore::{RestoreRequest, plan_restore, prepare_restore};
 pub use statement::{Binding, Outline, OverwriteMode, from_statement, merge_of_clauses, outline};
 pub use strategy::{Scd2Columns, Strategy};
 pub use table_config::{ConfigChange, SavedConfig, save_table_config, table_config_change};
-pub use undo::prepare_undo;
+pub use undo::{UndoRequest, plan_redo, plan_undo, prepare_undo};
+
+/// Forgets a plan that will not be carried out: rows that were kept for it go.
+pub fn forget(context: &Context, plan: &crate::plan::Plan) {
+    spool::remove(context, plan);
+}
 
 /// What was done, when, by whom, and how to take it back.
 pub use crate::journal::{Entry as JournalEntry, Outcome as JournalOutcome};

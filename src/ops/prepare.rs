@@ -18,6 +18,7 @@ use super::strategy::{Strategy, key_pairs, settle_view, whole_rows};
 use crate::engine::local::{LocalEngine, delivered_schema};
 use crate::engine::{Classified, Engine, RowJob, Spilling};
 use crate::error::{Error, ErrorKind, Result};
+use crate::gate::evidence::LaterChanges;
 use crate::gate::{self, Evidence};
 use crate::plan::delivery::{Delivery, DeliveryKind};
 use crate::plan::overwrite::Mode;
@@ -42,6 +43,8 @@ pub struct SourceRequest {
     pub expect_rows: Option<u64>,
     pub view: SourceView,
     pub exact_cells: bool,
+    /// Only for an undo by rows: what it leaves alone.
+    pub later_changes: Option<LaterChanges>,
 }
 
 /// A plan and the rows behind its numbers. Cheap to clone.
@@ -178,7 +181,12 @@ impl Judge<'_> {
             }
             let measured = one.rows.as_ref().map(|rows| rows.evidence().clone()).unwrap_or_default();
             let applied_before = applied::before(self.table, plan).await?;
-            let known = Evidence { applied_before, operation_column: operation_column.clone(), ..measured };
+            let known = Evidence {
+                applied_before,
+                operation_column: operation_column.clone(),
+                later_changes: self.request.later_changes.clone(),
+                ..measured
+            };
             evidence.push(self.slices.assign(plan, known, self.progress).await?);
         }
         let overwrite = prepared

@@ -1,5 +1,7 @@
 //! Going back to an earlier version: the whole table or chosen partitions.
 
+use std::collections::HashSet;
+
 use super::browse::{At, OpenTable};
 use super::chosen::Chosen;
 use super::context::Context;
@@ -15,6 +17,7 @@ use crate::predicate::{RowExpr, Side};
 use crate::progress::Progress;
 use crate::source::Source;
 use crate::table::evolution::{hindrance, namesake};
+use crate::table::file::FileId;
 use crate::table::{DataFile, DataType, Metadata};
 
 /// What is to be as it was.
@@ -82,8 +85,8 @@ pub async fn plan_restore(
         return work.by_files(true).await;
     }
     match work.hindrance() {
-        None => work.by_files(false).await,
-        Some(why) => work.by_rows(&why).await,
+        Some(why) if !work.nothing_comes_back().await? => work.by_rows(&why).await,
+        _ => work.by_files(false).await,
     }
 }
 
@@ -102,6 +105,16 @@ impl Work<'_> {
         hindrance(self.then.metadata(), self.now.metadata())
     }
 
+    /// Whether files only go, or none does: then today's metadata is no matter.
+    async fn nothing_comes_back(&self) -> Result<bool> {
+        let both = [self.now.metadata(), self.then.metadata()];
+        if self.chosen.as_ref().is_some_and(|c| !both.iter().all(|of| c.chooses_partitions_of(of))) {
+            return Ok(false);
+        }
+        let live = ids(&self.files(self.now).await?);
+        Ok(self.files(self.then).await?.iter().all(|file| live.contains(&file.id())))
+    }
+
     async fn files(&self, of: &Snapshot) -> Result<Vec<DataFile>> {
         let files = of.files(true).await?;
         match &self.chosen {
@@ -114,7 +127,6 @@ impl Work<'_> {
     async fn by_files(&self, metadata: bool) -> Result<Prepared> {
         let (now, then) = (self.now, self.then);
         let (live, old) = (self.files(now).await?, self.files(then).await?);
-        let ids = |files: &[DataFile]| files.iter().map(DataFile::id).collect::<std::collections::HashSet<_>>();
         let (live_ids, old_ids) = (ids(&live), ids(&old));
         let mut removed: Vec<DataFile> = live.iter().filter(|f| !old_ids.contains(&f.id())).cloned().collect();
         let mut restored: Vec<DataFile> = old.iter().filter(|f| !live_ids.contains(&f.id())).cloned().collect();
@@ -238,6 +250,10 @@ impl Work<'_> {
         }
         Ok(())
     }
+}
+
+fn ids(files: &[DataFile]) -> HashSet<FileId> {
+    files.iter().map(DataFile::id).collect()
 }
 
 /// Differences that are told, and not undone.

@@ -9,6 +9,7 @@ use crate::plan::overwrite::{Mode, Overwrite};
 use crate::plan::replace_where::ReplaceWhere;
 use crate::plan::restore::RestoreRows;
 use crate::plan::scd2::Scd2;
+use crate::plan::undo::UndoRows;
 use crate::plan::view::SourceView;
 use crate::plan::{Pairing, Reach, RowRule, Spec};
 use crate::predicate::{RowExpr, Side};
@@ -42,6 +43,11 @@ pub enum Strategy {
     RestoreRows {
         to: u64,
         predicate: Option<String>,
+    },
+    /// What an operation did to rows, the other way round.
+    UndoRows {
+        undoes: String,
+        undoes_version: u64,
     },
 }
 
@@ -132,7 +138,8 @@ impl Strategy {
             | Strategy::Append
             | Strategy::Merge { .. }
             | Strategy::InsertOnly { .. }
-            | Strategy::RestoreRows { .. } => {}
+            | Strategy::RestoreRows { .. }
+            | Strategy::UndoRows { .. } => {}
         }
         Ok(self)
     }
@@ -167,6 +174,7 @@ impl Strategy {
             Strategy::Clauses { .. } => "MERGE (clauses)",
             Strategy::Scd2(_) => "SCD type 2",
             Strategy::RestoreRows { .. } => "restore by rows",
+            Strategy::UndoRows { .. } => "undo by rows",
         }
     }
 
@@ -216,6 +224,7 @@ impl Strategy {
             Strategy::InsertOnly { null_safe_keys } => Spec::Merge(Merge::insert_only(rows, null_safe_keys)),
             Strategy::Clauses { on, clauses } => Spec::Merge(Merge { rows, on, clauses }),
             Strategy::Scd2(scd2) => Spec::Scd2(scd2.spec(rows, columns, delivered)),
+            Strategy::UndoRows { undoes, undoes_version } => Spec::UndoRows(UndoRows { undoes, undoes_version, rows }),
             Strategy::RestoreRows { to, predicate } => Spec::RestoreRows(RestoreRows { to, predicate, rows }),
         }
     }

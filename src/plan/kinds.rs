@@ -119,6 +119,7 @@ kinds! {
     Restore => restore::Restore,
     RestoreRows => restore::RestoreRows,
     Undo => undo::Undo,
+    UndoRows => undo::UndoRows,
 }
 
 impl Spec {

@@ -9,6 +9,7 @@ pub mod file;
 pub mod history;
 pub mod number;
 pub mod partition;
+pub mod retention;
 pub mod schema;
 pub mod value;
 

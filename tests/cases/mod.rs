@@ -11,6 +11,7 @@ mod many;
 mod replace_where;
 mod restore;
 mod road;
+mod rollback;
 mod scope;
 mod slice;
 mod values;

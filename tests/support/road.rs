@@ -7,8 +7,8 @@ use std::sync::{Arc, LazyLock};
 use partwise::config::Config;
 use partwise::error::{Error, Result};
 use partwise::ops::{
-    self, ApplyOptions, ApplyReport, At, Context, OpenTable, Prepared, SourceRequest, Strategy, prepare_restore,
-    prepare_undo,
+    self, ApplyOptions, ApplyReport, At, Context, OpenTable, Prepared, RestoreRequest, SourceRequest, Strategy,
+    plan_restore, prepare_restore, prepare_undo,
 };
 use partwise::plan::{Plan, PlanPartition};
 use partwise::progress::Progress;
@@ -119,6 +119,17 @@ impl Bench {
     pub fn plan_restore(&self, table: &Path, to: u64) -> Result<Plan> {
         let table = self.open(table)?;
         block_on(prepare_restore(&self.context, &table, At::Version(to), &Progress::default()))
+    }
+
+    pub fn restore_with(&self, table: &Path, request: &RestoreRequest) -> Result<Prepared> {
+        let table = self.open(table)?;
+        block_on(plan_restore(&self.context, &table, request, &Progress::default()))
+    }
+
+    /// Plans going back with some partitions, as `a=1/b=∅`.
+    pub fn rollback(&self, table: &Path, to: u64, partitions: &[&str]) -> Result<Prepared> {
+        let partitions = partitions.iter().map(|&p| p.to_owned()).collect();
+        self.restore_with(table, &RestoreRequest { partitions, ..RestoreRequest::whole(At::Version(to)) })
     }
 }
 

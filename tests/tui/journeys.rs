@@ -265,9 +265,9 @@ fn a_restore_is_planned_and_confirmed() {
         .answer(|r| matches!(r, Request::History { .. }), Answer::History { commits: data::history(), checked: true });
     driver.keys("R");
     assert!(driver.screen().contains("at this version already"), "{}", driver.screen());
-    driver.keys("jjR");
+    driver.keys("jjjR");
     assert!(driver.screen().contains("files or log entries of this version are gone"), "{}", driver.screen());
-    driver.keys("kR");
+    driver.keys("kkR");
     assert!(driver.waiting.iter().any(|(_, r)| matches!(r, Request::PlanRestore { to: 9, .. })));
     driver.answer(|r| matches!(r, Request::PlanRestore { .. }), Answer::Planned(Box::new(data::overwrite())));
     assert!(confirm_is_open(&driver));

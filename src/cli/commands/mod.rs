@@ -10,6 +10,7 @@ mod journal;
 mod keys;
 mod partitions;
 mod plan;
+mod redo;
 mod rows;
 mod show;
 mod tables;
@@ -65,6 +66,8 @@ registry! {
     Apply => apply,
     /// Take an operation back
     Undo => undo,
+    /// Carry out again what the last undo took back
+    Redo => redo,
     /// List what was done with this program on this machine
     Journal => journal,
 }
@@ -72,6 +75,6 @@ registry! {
 impl Command {
     /// Whether the command can be dropped at any moment.
     pub(super) fn only_reads(&self) -> bool {
-        !matches!(self, Command::Demo(_) | Command::Plan(_) | Command::Apply(_) | Command::Undo(_))
+        !matches!(self, Command::Demo(_) | Command::Plan(_) | Command::Apply(_) | Command::Undo(_) | Command::Redo(_))
     }
 }
