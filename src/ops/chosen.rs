@@ -17,26 +17,34 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// `partitions` as people write them (`a=1/b=∅`), `filter` as SQL; a
-    /// partition is chosen that one of `partitions` names and for which the
-    /// filter is true. Columns may be partition columns of any of `tables`,
-    /// the newest first. `None` where nothing is asked for.
+    /// `partitions` as people write them (`a=1/b=∅`), `tuples` as values of the
+    /// first table's partition columns, `filter` as SQL; a partition is chosen
+    /// that one of the former names and for which the filter is true. Columns
+    /// may be partition columns of any of `tables`, the newest first. `None`
+    /// where nothing is asked for.
     ///
     /// # Errors
     /// `Usage` for other columns, for values that are none of their column's,
     /// and for texts that cannot be read.
-    pub fn new(partitions: &[String], filter: Option<&str>, tables: &[&Metadata]) -> Result<Option<Chosen>> {
+    pub fn new(
+        partitions: &[String],
+        tuples: &[PartitionTuple],
+        filter: Option<&str>,
+        tables: &[&Metadata],
+    ) -> Result<Option<Chosen>> {
         let mut fields: Vec<&Field> = Vec::new();
         for field in tables.iter().flat_map(|metadata| metadata.partition_fields()) {
             if !fields.iter().any(|known| known.name == field.name) {
                 fields.push(field);
             }
         }
-        if fields.is_empty() && (!partitions.is_empty() || filter.is_some()) {
+        if fields.is_empty() && (!partitions.is_empty() || !tuples.is_empty() || filter.is_some()) {
             return Err(Error::new(ErrorKind::Usage, "the table is not partitioned, so no partition can be chosen")
                 .hint("Leave --partition and --filter out to take the whole table."));
         }
-        let named: Vec<RowExpr> = partitions.iter().map(|text| of_partition(text, &fields)).collect::<Result<_>>()?;
+        let mut named: Vec<RowExpr> =
+            partitions.iter().map(|text| of_partition(text, &fields)).collect::<Result<_>>()?;
+        named.extend(tuples.iter().map(|tuple| of_tuple(tuple, tables.first().copied())));
         let filter = filter.map(|text| of_filter(text, &fields)).transpose()?;
         Ok(match (RowExpr::any(named), filter) {
             (None, None) => None,
@@ -118,6 +126,14 @@ fn of_partition(text: &str, fields: &[&Field]) -> Result<RowExpr> {
         values.push((name.clone(), t.clone(), value));
     }
     Ok(RowExpr::of_values(&values))
+}
+
+fn of_tuple(tuple: &PartitionTuple, table: Option<&Metadata>) -> RowExpr {
+    let fields = table.map(Metadata::partition_fields).unwrap_or_default();
+    let typed = fields.into_iter().zip(&tuple.0);
+    let values: Vec<(String, PrimitiveType, Value)> =
+        typed.filter_map(|(f, value)| Some((f.name.clone(), f.primitive()?.clone(), value.clone()))).collect();
+    RowExpr::of_values(&values)
 }
 
 fn of_filter(text: &str, fields: &[&Field]) -> Result<RowExpr> {

@@ -18,7 +18,7 @@ use crate::progress::Progress;
 use crate::source::Source;
 use crate::table::evolution::{hindrance, namesake};
 use crate::table::file::FileId;
-use crate::table::{DataFile, DataType, Metadata};
+use crate::table::{DataFile, DataType, Metadata, PartitionTuple};
 
 /// What is to be as it was.
 #[derive(Debug, Clone)]
@@ -26,6 +26,8 @@ pub struct RestoreRequest {
     pub to: At,
     /// Only these partitions, as `a=1/b=∅`; columns that are not named are free.
     pub partitions: Vec<String>,
+    /// Only these, by the values of today's partition columns.
+    pub chosen: Vec<PartitionTuple>,
     /// Only partitions for which this is true: SQL over partition columns.
     pub filter: Option<String>,
     /// Take what is still there where files are gone.
@@ -40,7 +42,15 @@ pub struct RestoreRequest {
 impl RestoreRequest {
     /// The whole table with its metadata.
     pub fn whole(to: At) -> RestoreRequest {
-        RestoreRequest { to, partitions: Vec::new(), filter: None, partial: false, data_only: false, key: Vec::new() }
+        RestoreRequest {
+            to,
+            partitions: Vec::new(),
+            chosen: Vec::new(),
+            filter: None,
+            partial: false,
+            data_only: false,
+            key: Vec::new(),
+        }
     }
 }
 
@@ -78,7 +88,7 @@ pub async fn plan_restore(
             .hint("Its rows can be read with --version, but not restored."));
     }
     let known = [now.metadata(), then.metadata()];
-    let chosen = Chosen::new(&request.partitions, request.filter.as_deref(), &known)?;
+    let chosen = Chosen::new(&request.partitions, &request.chosen, request.filter.as_deref(), &known)?;
     let work = Work { table: &table, now: &now, then: &then, chosen, request, progress };
     // Metadata has no partitions: with some of them only rows can go back.
     if work.chosen.is_none() && !request.data_only {

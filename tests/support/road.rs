@@ -8,7 +8,7 @@ use partwise::config::Config;
 use partwise::error::{Error, Result};
 use partwise::ops::{
     self, ApplyOptions, ApplyReport, At, Context, OpenTable, Prepared, RestoreRequest, SourceRequest, Strategy,
-    plan_restore, prepare_restore, prepare_undo,
+    UndoRequest, plan_redo, plan_restore, plan_undo, prepare_restore, prepare_undo,
 };
 use partwise::plan::{Plan, PlanPartition};
 use partwise::progress::Progress;
@@ -108,6 +108,28 @@ impl Bench {
     pub fn plan_undo(&self, table: &Path, operation: Option<&str>) -> Result<Plan> {
         let table = self.open(table)?;
         block_on(prepare_undo(&self.context, &table, operation, &Progress::default()))
+    }
+
+    pub fn undo_with(&self, table: &Path, request: &UndoRequest) -> Result<Prepared> {
+        let table = self.open(table)?;
+        block_on(plan_undo(&self.context, &table, request, &Progress::default()))
+    }
+
+    pub fn plan_redo(&self, table: &Path) -> Result<Plan> {
+        let table = self.open(table)?;
+        Ok(block_on(plan_redo(&self.context, &table, &[], &Progress::default()))?.plan)
+    }
+
+    /// Carries out again what was taken back last; that must go well.
+    pub fn redo(&self, table: &Path) -> ApplyReport {
+        let plan = self.plan_redo(table).unwrap_or_else(|e| panic!("redo's plan: {}", e.full_message()));
+        self.apply(&plan).unwrap_or_else(|e| panic!("redo: {}", e.full_message()))
+    }
+
+    /// The files that plans keep in the state folder.
+    pub fn spools(&self) -> Vec<PathBuf> {
+        let folder = std::fs::read_dir(self.context.state_dir.join("spool"));
+        folder.map_or_else(|_| Vec::new(), |folder| folder.map(|entry| entry.expect("an entry").path()).collect())
     }
 
     /// Takes back the last operation; that must go well.

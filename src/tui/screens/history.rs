@@ -4,9 +4,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::table::{TableScreen, below, freshness, placeholder, trouble};
-use crate::table::Commit;
 use crate::table::history::Restorable;
 use crate::table::value::escape_controls;
+use crate::table::{Commit, PartitionTuple};
 use crate::tui::load::Load;
 use crate::tui::msg::TableInfo;
 use crate::tui::shared::Core;
@@ -21,6 +21,11 @@ pub struct HistoryTab {
     pub grid: GridState,
     /// A condition on partition columns: only the commits that touched such partitions.
     pub filter: Option<String>,
+    /// The partitions that the filter means, where they were chosen on the
+    /// Partitions tab: they can be restored by themselves.
+    pub chosen: Vec<PartitionTuple>,
+    /// Opened from the Partitions tab: Esc goes back there.
+    pub from_partitions: bool,
     /// Whether the files of old versions were looked for.
     pub checked: bool,
 }
@@ -28,6 +33,15 @@ pub struct HistoryTab {
 impl HistoryTab {
     pub fn rows(&self) -> &[Commit] {
         self.load.value.as_deref().unwrap_or_default()
+    }
+
+    /// Narrows the history, so that it is read anew.
+    pub fn reset(&mut self, filter: Option<String>, chosen: Vec<PartitionTuple>) {
+        self.filter = filter;
+        self.chosen = chosen;
+        self.load = Load::default();
+        self.checked = false;
+        self.grid.cursor = 0;
     }
 
     pub fn selected(&self) -> Option<&Commit> {

@@ -49,6 +49,7 @@ pub async fn run(args: Args, session: &Session) -> Result<Answer> {
     let request = RestoreRequest {
         to,
         partitions: args.partition,
+        chosen: Vec::new(),
         filter: args.filter,
         partial: args.partial,
         data_only: args.data_only,
