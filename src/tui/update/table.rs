@@ -7,7 +7,6 @@ use crate::ops::At;
 use crate::predicate::Predicate;
 use crate::table::PartitionTuple;
 use crate::tui::app::{App, Screen};
-use crate::tui::load::Load;
 use crate::tui::msg::Request;
 use crate::tui::screens::form::FormScreen;
 use crate::tui::screens::rows::{any_of, condition};
