@@ -67,13 +67,13 @@ fn state(table: &Fixture) -> State {
     by_key
 }
 
-fn operation(bench: &Bench, table: &Fixture, dice: &mut Dice, name: &str, moves: bool) -> Plan {
-    let strategy = match dice.below(4) {
+fn operation(bench: &Bench, table: &Fixture, dice: &mut Dice, name: &str, moves: bool, most: u64) -> Plan {
+    let strategy = match dice.below(if most < 4 { 12 } else { 4 }) {
         0 if !moves => Strategy::Overwrite,
         1 if !moves => Strategy::Merge { null_safe_keys: true, delete_missing: true },
         _ => MERGE_NULL_SAFE,
     };
-    let source = bench.source(name, &shape().columns, &some(dice, 8, moves));
+    let source = bench.source(name, &shape().columns, &some(dice, most, moves));
     bench.run(&table.path, &source, &["k"], strategy).0
 }
 
@@ -84,10 +84,11 @@ fn check(seed: u64) -> (bool, u64) {
     let bench = Bench::default();
     let table = bench.table(shape(), &some(&mut dice, 12, moves));
     let a0 = state(&table);
-    let first = operation(&bench, &table, &mut dice, "one", moves);
+    let first = operation(&bench, &table, &mut dice, "one", moves, 8);
     let a1 = state(&table);
+    // Later operations are small, so that some leave the first one's rows alone.
     for n in 0..1 + dice.below(2) {
-        operation(&bench, &table, &mut dice, &format!("later{n}"), moves);
+        operation(&bench, &table, &mut dice, &format!("later{n}"), moves, 2);
     }
     let b = state(&table);
     if first.verdict == partwise::plan::Verdict::NoOp {
@@ -137,6 +138,7 @@ fn undo_takes_back_what_later_operations_left() {
     let by_rows = found.iter().filter(|(rows, _)| *rows).count();
     let conflicts = found.iter().filter(|(_, later)| *later > 0).count();
     println!("{cases} undos, {by_rows} by rows, {conflicts} with rows that were changed again");
-    assert!(by_rows * 3 >= cases as usize, "{by_rows} of {cases} by rows");
-    assert!(conflicts * 10 >= cases as usize && conflicts < by_rows, "{conflicts} of {cases} with later changes");
+    // Else the cases do not reach what is tested here.
+    let said = format!("{cases} undos, {by_rows} by rows, {conflicts} of them with later changes");
+    assert!(by_rows * 4 >= cases as usize && conflicts > 0 && conflicts < by_rows, "{said}");
 }
