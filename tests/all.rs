@@ -25,4 +25,5 @@ mod shared_tables;
 mod support;
 mod table_config;
 mod tui;
+mod undo;
 mod write_features;

@@ -21,7 +21,7 @@ use crate::plan::kinds::Class;
 use crate::plan::technical::TechnicalProposal;
 use crate::plan::{Effect, Plan};
 use crate::progress::ProgressState;
-use crate::table::{Commit, DataFile, Metadata, PartitionStats, Protocol};
+use crate::table::{Commit, DataFile, Metadata, PartitionStats, PartitionTuple, Protocol};
 
 /// The time that the state knows of; it only moves by messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -153,6 +153,11 @@ pub enum Request {
     PlanRestore {
         location: String,
         to: u64,
+        /// Only these; empty: the whole table.
+        partitions: Vec<PartitionTuple>,
+    },
+    PlanRedo {
+        location: String,
     },
     PlanUndo {
         location: String,
@@ -372,6 +377,7 @@ impl Request {
             Request::Diff { .. } => "reading rows of the plan",
             Request::PlanRestore { .. } => "planning the restore",
             Request::PlanUndo { .. } => "planning the undo",
+            Request::PlanRedo { .. } => "planning the redo",
             Request::Apply { .. } => "applying",
             Request::SavePlan { .. } => "saving the plan",
             Request::SaveScript { .. } => "writing the script",
@@ -389,6 +395,7 @@ impl Request {
                 | Request::Export { .. }
                 | Request::PlanRestore { .. }
                 | Request::PlanUndo { .. }
+                | Request::PlanRedo { .. }
                 | Request::Apply { .. }
                 | Request::Rows { .. }
         )

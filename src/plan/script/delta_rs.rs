@@ -141,6 +141,7 @@ fn write(plan: &Plan, facts: &Facts) -> Result<String> {
             overwrite(Some(&shared_meaning(predicate, facts, Bare::Only)?))
         }
         Spec::Merge(_) | Spec::Scd2(_) => merge(plan, facts)?,
+        Spec::RestoreRows(_) | Spec::UndoRows(_) => return Err(missing("a statement for rows that come back")),
     })
 }
 
