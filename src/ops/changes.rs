@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value as Json, json};
 
+use super::entry::is_own;
 use crate::error::{ErrorKind, Result};
 use crate::lake::Snapshot;
 use crate::lake::log::snapshot::read_commit;
@@ -134,7 +135,9 @@ async fn marks_since(now: &Snapshot, version: u64) -> Result<BTreeMap<String, i6
             Err(error) if error.kind == ErrorKind::MissingFiles => continue,
             Err(error) => return Err(error),
         };
-        marks.extend(lines.into_iter().filter_map(|l| l.txn).map(|txn| (txn.app_id, txn.version)));
+        // Ours mark single plans, which no stream goes by.
+        let streams = lines.into_iter().filter_map(|l| l.txn).filter(|txn| !is_own(&txn.app_id));
+        marks.extend(streams.map(|txn| (txn.app_id, txn.version)));
     }
     Ok(marks)
 }

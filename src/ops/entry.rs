@@ -41,8 +41,15 @@ pub fn actions(plan: &Plan, work: &Work, read_version: u64, version: u64, last: 
 /// Checkpoints keep it when the commit itself is cleaned away, so that a retry
 /// of the same plan is known for what it is.
 pub fn application(id: &str) -> String {
-    format!("partwise/{id}")
+    format!("{OWN}{id}")
 }
+
+/// Whether an application id stands for one of our plans.
+pub fn is_own(app_id: &str) -> bool {
+    app_id.starts_with(OWN)
+}
+
+const OWN: &str = "partwise/";
 
 fn transaction(plan: &Plan, now: i64) -> Json {
     json!({"txn": {"appId": application(&plan.id), "version": 1, "lastUpdated": now}})

@@ -6,7 +6,7 @@ use super::browse::{At, OpenTable};
 use super::chosen::Chosen;
 use super::context::Context;
 use super::prepare::{Judged, prepare_all};
-use super::{Prepared, SourceRequest, Strategy, changes, exchange};
+use super::{Prepared, SourceRequest, Strategy, changes, clock, exchange};
 use crate::error::{Error, ErrorKind, Result};
 use crate::lake::Snapshot;
 use crate::lake::log::version;
@@ -141,6 +141,9 @@ impl Work<'_> {
         let mut removed: Vec<DataFile> = live.iter().filter(|f| !old_ids.contains(&f.id())).cloned().collect();
         let mut restored: Vec<DataFile> = old.iter().filter(|f| !live_ids.contains(&f.id())).cloned().collect();
         exchange::check_protocol(now, then)?;
+        if metadata {
+            clock::check_metadata(now.metadata(), then.metadata())?;
+        }
         let (mut findings, mut files_lost) = (Vec::new(), 0);
         if self.request.partial {
             // Also files that both versions have: what is gone can be read at neither.

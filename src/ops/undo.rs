@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::browse::OpenTable;
 use super::context::Context;
 use super::operations::{Operation, operations, to_redo, to_undo};
-use super::{Prepared, changes, exchange, undo_rows};
+use super::{Prepared, changes, clock, exchange, undo_rows};
 use crate::error::{Error, ErrorKind, Result};
 use crate::lake::Snapshot;
 use crate::lake::log::action::Line;
@@ -87,6 +87,7 @@ async fn inverse(
     let changes = if changed_metadata {
         check_nothing_built_on(newest, found, &live, &files).await?;
         exchange::check_protocol(newest, &before)?;
+        clock::check_metadata(newest.metadata(), before.metadata())?;
         changes::metadata_changes(newest.metadata(), before.metadata())
     } else {
         Vec::new()
