@@ -11,6 +11,7 @@ mod diff;
 mod docs;
 mod expressions;
 mod keys;
+mod layout;
 mod model;
 mod predicate;
 mod property;

@@ -50,6 +50,11 @@ pub fn column_name(text: &str) -> std::result::Result<String, String> {
     }
 }
 
+/// The size of a file, as people write it.
+pub fn file_size(text: &str) -> std::result::Result<u64, String> {
+    crate::config::engine::bytes_of(text).map_err(|error| error.full_message())
+}
+
 #[derive(Debug, Clone, Args)]
 pub struct SourceArgs {
     /// What was delivered: a Parquet file, folder or glob, or a Delta table.

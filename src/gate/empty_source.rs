@@ -18,7 +18,7 @@ impl Gate for EmptySource {
     fn severity(&self, class: Class) -> Severity {
         match class {
             Class::Replace => Severity::Fail,
-            Class::Append | Class::Merge | Class::MergeDelete | Class::Inverse => Severity::Off,
+            Class::Append | Class::Merge | Class::MergeDelete | Class::Layout | Class::Inverse => Severity::Off,
         }
     }
 

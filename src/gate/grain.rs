@@ -22,7 +22,7 @@ impl Gate for Grain {
     fn severity(&self, class: Class) -> Severity {
         match class {
             Class::Replace | Class::MergeDelete => Severity::Fail,
-            Class::Append | Class::Merge | Class::Inverse => Severity::Off,
+            Class::Append | Class::Merge | Class::Layout | Class::Inverse => Severity::Off,
         }
     }
 

@@ -36,7 +36,7 @@ impl Gate for MeasureDrift {
     fn severity(&self, class: Class) -> Severity {
         match class {
             Class::Replace | Class::Merge | Class::MergeDelete | Class::Inverse => Severity::Warn,
-            Class::Append => Severity::Off,
+            Class::Append | Class::Layout => Severity::Off,
         }
     }
 

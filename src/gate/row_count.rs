@@ -22,7 +22,7 @@ impl Gate for RowCount {
         match class {
             Class::Replace | Class::MergeDelete => Severity::Fail,
             Class::Inverse => Severity::Warn,
-            Class::Append | Class::Merge => Severity::Off,
+            Class::Append | Class::Merge | Class::Layout => Severity::Off,
         }
     }
 

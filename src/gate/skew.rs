@@ -22,7 +22,7 @@ impl Gate for Skew {
 
     fn severity(&self, class: Class) -> Severity {
         match class {
-            Class::Replace | Class::Append | Class::Merge | Class::MergeDelete => Severity::Warn,
+            Class::Replace | Class::Append | Class::Merge | Class::MergeDelete | Class::Layout => Severity::Warn,
             Class::Inverse => Severity::Off,
         }
     }

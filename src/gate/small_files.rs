@@ -18,7 +18,7 @@ impl Gate for SmallFiles {
 
     fn severity(&self, class: Class) -> Severity {
         match class {
-            Class::Replace | Class::Append | Class::Merge | Class::MergeDelete => Severity::Warn,
+            Class::Replace | Class::Append | Class::Merge | Class::MergeDelete | Class::Layout => Severity::Warn,
             Class::Inverse => Severity::Off,
         }
     }

@@ -19,6 +19,7 @@ impl Gate for TooManyPartitions {
     fn severity(&self, class: Class) -> Severity {
         match class {
             Class::Replace | Class::Append | Class::Merge | Class::MergeDelete => Severity::Warn,
+            Class::Layout => Severity::Fail,
             Class::Inverse => Severity::Off,
         }
     }

@@ -20,7 +20,7 @@ impl Gate for UnexpectedPartition {
         match class {
             Class::Replace => Severity::Fail,
             Class::Append | Class::Merge | Class::MergeDelete => Severity::Warn,
-            Class::Inverse => Severity::Off,
+            Class::Layout | Class::Inverse => Severity::Off,
         }
     }
 

@@ -13,7 +13,7 @@ use super::overrides::overridden;
 use super::prepare::{classify, matching};
 use super::rebase::Footprint;
 use super::refusals::table_refusals;
-use super::{exchange, verify};
+use super::{exchange, relayout, verify};
 use crate::engine::Staged;
 use crate::error::{Context as _, Error, ErrorKind, Result};
 use crate::journal::{Entry, Journal, Outcome};
@@ -142,11 +142,12 @@ struct Run<'a> {
 
 async fn carry_out(run: &Run<'_>, entry: &mut Entry) -> Result<ApplyReport> {
     let Run { plan, newest, pinned, progress, .. } = *run;
-    let work = match plan.spec.lower() {
+    let mut work = match plan.spec.lower() {
         Change::Rows(_) => stage_rows(run).await?,
+        Change::Layout(_) => relayout::stage(plan, pinned, run.id, progress).await?,
         Change::Files(_) => exchange_files(plan, pinned).await?,
     };
-    let (after, rebased_over) = match commit_work(run, &work, entry).await {
+    let (after, rebased_over) = match commit_work(run, &mut work, entry).await {
         Ok(done) => done,
         Err(error) => {
             // Files of a commit whose outcome is unknown may be live.
@@ -255,7 +256,7 @@ async fn exchange_files(plan: &Plan, pinned: &OpenTable) -> Result<Work> {
 
 /// One commit, compare-and-swap. Where another writer was faster, what it did
 /// is read before the next version is tried.
-async fn commit_work(run: &Run<'_>, work: &Work, entry: &mut Entry) -> Result<(Snapshot, Vec<u64>)> {
+async fn commit_work(run: &Run<'_>, work: &mut Work, entry: &mut Entry) -> Result<(Snapshot, Vec<u64>)> {
     /// Lost races before giving up: far more than a table sees in a minute.
     const TRIES: u32 = 100;
     let Run { plan, strict, id, pinned, journal, progress, .. } = *run;
@@ -266,6 +267,7 @@ async fn commit_work(run: &Run<'_>, work: &Work, entry: &mut Entry) -> Result<(S
         check_not_committed(&newest, id, plan).await?;
         let passed = footprint.check(plan, &newest).await?;
         check_strict(plan, strict, &passed)?;
+        relayout::carry_over(plan, pinned, &newest, work, id, progress).await?;
         // The last moment at which a cancel is a cancel.
         progress.check()?;
         progress.enter(Phase::Committing, 1, 0);

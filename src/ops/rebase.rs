@@ -34,6 +34,8 @@ impl Footprint {
     /// `BadPlan` for partition values that the table's types cannot hold.
     pub fn of(plan: &Plan, metadata: &Metadata, removes: HashSet<FileId>) -> Result<Footprint> {
         let partitions = match plan.spec.lower() {
+            // It sees files only; those that came since are carried over.
+            Change::Layout(_) => Some(HashSet::new()),
             Change::Files(_) if plan.operation == "restore" => None,
             Change::Files(_) => Some(partitions(plan, metadata)?.into_iter().collect()),
             // What only adds sees nothing of the table.

@@ -80,7 +80,7 @@ pub async fn prepare_undo(
         .collect::<Result<_>>()?;
     let changed_metadata = found.lines.iter().any(|l| l.meta_data.is_some());
     let changes = if changed_metadata {
-        check_nothing_built_on(&newest, &found, &live, &gone).await?;
+        check_nothing_built_on(&newest, &before, &found, &live, &gone).await?;
         exchange::check_protocol(&newest, &before)?;
         exchange::metadata_changes(newest.metadata(), before.metadata())
     } else if newest.metadata().partition_columns != before.metadata().partition_columns {
@@ -102,16 +102,25 @@ pub async fn prepare_undo(
 /// of metadata, no file that was written under it.
 async fn check_nothing_built_on(
     newest: &Snapshot,
+    before: &Snapshot,
     found: &Found,
     live: &BTreeMap<FileId, DataFile>,
     removed: &HashSet<FileId>,
 ) -> Result<()> {
+    let switched = before.metadata().partition_columns != newest.metadata().partition_columns;
     let refuse = |what: String| {
+        let hint =
+            "Taking it back would change what later commits rely on. `partwise plan restore` takes them back too.";
+        let by = before.metadata().partition_columns.join(",");
+        let by = if by.is_empty() { "none" } else { by.as_str() };
         Err(Error::new(
             ErrorKind::Conflict,
             format!("version {} changed the table's metadata, and {what}", found.version),
         )
-        .hint("Taking it back would change what later commits rely on. `partwise plan restore` takes them back too."))
+        .hint(match switched {
+            true => format!("{hint} `partwise plan repartition TABLE --by {by}` goes back and keeps them."),
+            false => hint.to_owned(),
+        }))
     };
     for version in found.version + 1..=newest.version() {
         if read_commit(newest.store(), version).await?.iter().any(|l| l.meta_data.is_some()) {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::algebra::Change;
 use super::view::SourceView;
-use super::{KeyFacts, RowTotals, append, merge, overwrite, replace_where, restore, scd2, undo};
+use super::{KeyFacts, RowTotals, append, merge, optimize, overwrite, repartition, replace_where, restore, scd2, undo};
 use crate::table::features::WriteKind;
 
 /// What a kind of plan says about itself. Everything else goes by the
@@ -62,16 +62,19 @@ pub enum Class {
     /// A MERGE that deletes what the source lacks: as dangerous as an overwrite
     /// where the extract is incomplete.
     MergeDelete,
+    /// The same rows in other files: repartition, optimize.
+    Layout,
     /// Files that the log knew before come back: restore, undo.
     Inverse,
 }
 
 impl Class {
-    pub const ALL: [(Class, &'static str); 5] = [
+    pub const ALL: [(Class, &'static str); 6] = [
         (Class::Replace, "overwrite"),
         (Class::Append, "append"),
         (Class::Merge, "merge"),
         (Class::MergeDelete, "merge with delete"),
+        (Class::Layout, "repartition, optimize"),
         (Class::Inverse, "restore, undo"),
     ];
 }
@@ -116,6 +119,8 @@ kinds! {
     Append => append::Append,
     Merge => merge::Merge,
     Scd2 => scd2::Scd2,
+    Repartition => repartition::Repartition,
+    Optimize => optimize::Optimize,
     Restore => restore::Restore,
     Undo => undo::Undo,
 }

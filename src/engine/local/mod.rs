@@ -22,6 +22,7 @@ pub mod near_keys;
 mod ordered;
 mod outside;
 mod page;
+pub mod relayout;
 mod roles;
 mod rows;
 mod scan;

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::hash;
 use crate::engine::Staged;
-use crate::error::{Context, ErrorKind, Result};
+use crate::error::{Context, Error, ErrorKind, Result};
 use crate::lake::commit::StagedFile;
 use crate::lake::data::{DataWriter, OpenFile, TableLayout};
 use crate::lake::store::{sync_file, sync_folder};
@@ -236,19 +236,11 @@ impl PartitionWriter {
         self.layout.partition_indexes().iter().map(|i| &self.layout.schema.fields[*i])
     }
 
-    /// `column=value/part-00000-<operation>-<attempt>.snappy.parquet`. Values are escaped
-    /// to plain ASCII letters, digits and `_.-`, so no value can name another
-    /// folder; a column-mapped table gets no value folders, as Spark does.
     fn next_path(&mut self, number: u32) -> Result<Path> {
-        let mut text = String::new();
-        if !self.mapped {
-            for (field, value) in self.fields().zip(&self.tuples[number as usize].0) {
-                text.push_str(&format!("{}={}/", escape(&field.name), folder_value(value)));
-            }
-        }
-        text.push_str(&format!("part-{:05}-{}-{:08x}.snappy.parquet", self.begun, self.operation, self.attempt));
+        let tuple = &self.tuples[number as usize];
+        let path = data_path(&self.layout, self.mapped, tuple, self.begun, (self.operation, self.attempt));
         self.begun += 1;
-        Path::parse(&text).context(ErrorKind::Internal, || format!("a strange file name: {text}"))
+        path
     }
 
     /// Closes everything and makes it durable.
@@ -274,19 +266,7 @@ impl PartitionWriter {
         for number in self.open.keys().copied().collect::<Vec<_>>() {
             self.close(number).await?;
         }
-        let Some(root) = self.store.local_root() else { return Ok(()) };
-        let mut folders = std::collections::BTreeSet::from([root.clone()]);
-        for path in &self.paths {
-            let file = root.join(path.as_ref());
-            sync_file(&file)
-                .context(ErrorKind::Storage, || format!("{} could not be flushed to the disk", file.display()))?;
-            folders.extend(file.ancestors().skip(1).take_while(|f| f.starts_with(&root)).map(ToOwned::to_owned));
-        }
-        for folder in folders {
-            sync_folder(&folder)
-                .context(ErrorKind::Storage, || format!("{} could not be flushed to the disk", folder.display()))?;
-        }
-        Ok(())
+        make_durable(&self.store, &self.paths)
     }
 
     /// Removes what was written; a left-over keeps the operation's id in its name.
@@ -296,6 +276,62 @@ impl PartitionWriter {
         }
         remove_staged(&self.store, &self.paths).await;
     }
+}
+
+/// Flushes files and their folders to a local disk.
+///
+/// # Errors
+/// `Storage`.
+pub(super) fn make_durable(store: &TableStore, paths: &[Path]) -> Result<()> {
+    /// A disk commits several flushes at once, so more threads than cores help.
+    const THREADS: usize = 8;
+    let Some(root) = store.local_root() else { return Ok(()) };
+    let failed = |path: &std::path::Path| format!("{} could not be flushed to the disk", path.display());
+    let flush = |paths: &[Path]| {
+        paths.iter().try_for_each(|path| {
+            let file = root.join(path.as_ref());
+            sync_file(&file).context(ErrorKind::Storage, || failed(&file))
+        })
+    };
+    std::thread::scope(|scope| {
+        let parts = paths.chunks(paths.len().div_ceil(THREADS).max(1));
+        let threads: Vec<_> = parts.map(|part| scope.spawn(move || flush(part))).collect();
+        threads.into_iter().try_for_each(|thread| match thread.join() {
+            Ok(flushed) => flushed,
+            Err(_) => Err(Error::new(ErrorKind::Internal, "flushing files to the disk broke off")),
+        })
+    })?;
+    let mut folders = std::collections::BTreeSet::from([root.clone()]);
+    for path in paths {
+        let file = root.join(path.as_ref());
+        folders.extend(file.ancestors().skip(1).take_while(|f| f.starts_with(&root)).map(ToOwned::to_owned));
+    }
+    folders.iter().try_for_each(|folder| sync_folder(folder).context(ErrorKind::Storage, || failed(folder)))
+}
+
+/// Where a data file of a partition goes:
+/// `column=value/part-00000-<operation>-<attempt>.snappy.parquet`. Values are escaped
+/// to plain ASCII letters, digits and `_.-`, so no value can name another
+/// folder; a column-mapped table (`mapped`) gets no value folders, as Spark does.
+///
+/// # Errors
+/// `Internal`.
+pub(super) fn data_path(
+    layout: &TableLayout,
+    mapped: bool,
+    tuple: &PartitionTuple,
+    number: u32,
+    (operation, attempt): (Uuid, u32),
+) -> Result<Path> {
+    let mut text = String::new();
+    if !mapped {
+        for (column, value) in layout.partition_indexes().iter().zip(&tuple.0) {
+            let name = &layout.schema.fields[*column].name;
+            text.push_str(&format!("{}={}/", escape(name), folder_value(value)));
+        }
+    }
+    text.push_str(&format!("part-{number:05}-{operation}-{attempt:08x}.snappy.parquet"));
+    Path::parse(&text).context(ErrorKind::Internal, || format!("a strange file name: {text}"))
 }
 
 /// Removes staged files that never came into the log, best effort: what stays

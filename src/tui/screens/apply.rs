@@ -68,7 +68,7 @@ pub fn draw(buf: &mut Buffer, area: Rect, screen: &ApplyScreen, core: &Core) {
 fn rows_now(plan: &Plan, report: &ApplyReport) -> String {
     match plan.spec.kind().class() {
         Class::Append => format!("+{}", count(report.rows_written, "row", "rows")),
-        Class::Replace | Class::Merge | Class::MergeDelete | Class::Inverse => {
+        Class::Replace | Class::Merge | Class::MergeDelete | Class::Layout | Class::Inverse => {
             count(plan.rows.slice_after, "row", "rows")
         }
     }
