@@ -144,7 +144,7 @@ async fn carry_out(run: &Run<'_>, entry: &mut Entry) -> Result<ApplyReport> {
     let Run { plan, newest, pinned, progress, .. } = *run;
     let mut work = match plan.spec.lower() {
         Change::Rows(_) => stage_rows(run).await?,
-        Change::Layout(_) => relayout::stage(plan, pinned, run.id, progress).await?,
+        Change::Layout(_) => relayout::stage(plan, pinned, newest.snapshot(), run.id, progress).await?,
         Change::Files(_) => exchange_files(plan, pinned).await?,
     };
     let (after, rebased_over) = match commit_work(run, &mut work, entry).await {

@@ -37,6 +37,8 @@ impl Footprint {
             // It sees files only; those that came since are carried over.
             Change::Layout(_) => Some(HashSet::new()),
             Change::Files(_) if plan.operation == "restore" => None,
+            // Partitions of two layouts mean nothing beside each other.
+            Change::Files(_) if plan.spec.kind().brings_back().is_some_and(|(_, metadata)| metadata) => None,
             Change::Files(_) => Some(partitions(plan, metadata)?.into_iter().collect()),
             // What only adds sees nothing of the table.
             Change::Rows(rule) if rule.pairing == Pairing::Never => Some(HashSet::new()),

@@ -117,7 +117,7 @@ fn an_optimize_leaves_what_came_in_between_alone() {
 fn a_cancel_leaves_the_table_and_its_folder_as_they_were() {
     let bench = Bench::default();
     let columns = [("g", Kind::Integer), ("v", Kind::Integer)];
-    let rows: Vec<Row> = (0..60_000).map(|n| vec![i(n % 3), i(n % 997)]).collect();
+    let rows: Vec<Row> = (0..60_000).map(|n| vec![i(n % 3), i(n % 397)]).collect();
     let table = bench.table(Shape::new(&columns, &["g"]), &rows);
     let (kept, folders) = (metadata(&table.path), entries(&table.path));
     let plan = plan(&bench, &table.path, &by(&["v"])).unwrap();

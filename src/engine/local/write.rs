@@ -343,6 +343,14 @@ pub async fn remove_staged(store: &TableStore, paths: &[Path]) {
             Err(error) => tracing::warn!(%path, %error, "a staged file could not be removed"),
         }
     }
+    let Some(root) = store.local_root() else { return };
+    for path in paths {
+        let file = root.join(path.as_ref());
+        // Folders that were made for it go too; one that is not empty stays,
+        // because `remove_dir` refuses it.
+        let inside = file.ancestors().skip(1).take_while(|folder| **folder != root);
+        inside.map_while(|folder| std::fs::remove_dir(folder).ok()).for_each(drop);
+    }
 }
 
 fn folder_value(value: &Value) -> String {

@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use super::super::browse::OpenTable;
 use super::super::entry::Work;
+use super::super::rebase::Footprint;
 use super::{has_empty, job, target};
 use crate::engine::local::relayout::{Counted, LayoutJob, TupleCount, count, relayout};
 use crate::error::{Error, ErrorKind, Result};
@@ -21,15 +22,19 @@ use crate::table::{DataFile, Metadata};
 /// the same rows.
 ///
 /// # Errors
-/// `StagedDiffers`, `BadPlan`, and whatever reading and writing give. What was
+/// `StalePlan`, `StagedDiffers`, `BadPlan`, and whatever reading and writing give. What was
 /// written is then removed.
-pub async fn stage(plan: &Plan, pinned: &OpenTable, id: Uuid, progress: &Progress) -> Result<Work> {
+pub async fn stage(plan: &Plan, pinned: &OpenTable, newest: &Snapshot, id: Uuid, progress: &Progress) -> Result<Work> {
     let layout = layout_of(plan)?;
     let live = pinned.snapshot().files(false).await?;
     let files = match &layout.files {
         Chosen::All => live,
         Chosen::These(ids) => pick(ids, live)?,
     };
+    // A plan that is stale by now is not worth the work; it is checked again
+    // before the commit.
+    let removes = files.iter().map(DataFile::id).collect();
+    Footprint::of(plan, pinned.metadata(), removes)?.check(plan, newest).await?;
     let job = job_of(plan, &layout, pinned, pinned.snapshot(), files.clone())?;
     let counted = planned(plan, &job.target)?;
     let changed = job.target.raw != pinned.metadata().raw;

@@ -21,7 +21,7 @@ impl Buckets {
     /// Neighbouring partitions share a bucket; one that is larger than a bucket
     /// has its own.
     pub fn new(reading: &Reading, counted: &Counted) -> Buckets {
-        let limit = (memory(reading) / 8).max(16 << 10);
+        let limit = (memory(reading) / 16).max(16 << 10);
         let bytes: u64 = reading.job.files.iter().map(|f| f.size).sum();
         let rows = counted.rows().max(1);
         let per_row = row_bytes(&reading.schema()).max(bytes / rows);

@@ -122,17 +122,9 @@ impl Out {
         make_durable(&self.store, &self.paths())
     }
 
-    /// Removes what was written, and the folders that are empty then.
+    /// Removes what was written.
     pub async fn discard(&self) {
-        let paths = self.paths();
-        remove_staged(&self.store, &paths).await;
-        let Some(root) = self.store.local_root() else { return };
-        for path in paths {
-            let file = root.join(path.as_ref());
-            // A folder that is not empty stays: `remove_dir` refuses it.
-            let inside = file.ancestors().skip(1).take_while(|folder| **folder != root);
-            inside.map_while(|folder| std::fs::remove_dir(folder).ok()).for_each(drop);
-        }
+        remove_staged(&self.store, &self.paths()).await;
     }
 }
 
