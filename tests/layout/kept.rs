@@ -220,8 +220,8 @@ fn a_plain_column_leaves_the_protocol_alone() {
     assert!(plan.findings.iter().any(|f| f.contains("must supply y")), "{:?}", plan.findings);
     assert_eq!(replay(&table.path).unwrap().protocol, protocol);
     let wrong = [
-        ("year(t.ts) AS y", "alias"),
-        ("current_date() AS y", "when it is computed"),
+        ("year(t.ts) AS z", "alias"),
+        ("current_date() AS z", "when it is computed"),
         ("year(ts) AS V", "has a column v already"),
         ("1 AS one", "names no column"),
         ("year(ts)", "needs a name"),
@@ -261,7 +261,8 @@ fn undo_and_restore_bring_the_old_layout_back() {
     table.append(&[vec![s("c"), i(9)]]);
     let error = refused(bench.plan_undo(&table.path, None));
     assert_eq!(error.kind, ErrorKind::Conflict);
-    assert!(error.full_message().contains("plan repartition") && report.verified, "{}", error.full_message());
+    let hint = error.hint.unwrap_or_default();
+    assert!(hint.contains("plan repartition TABLE --by g") && report.verified, "{hint}");
     switch(&bench, &table.path, &by(&["g"]));
     let mut all = rows.to_vec();
     all.push(vec![s("c"), i(9)]);

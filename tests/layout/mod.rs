@@ -29,7 +29,9 @@ pub fn plan(bench: &Bench, table: &Path, request: &RepartitionRequest) -> Result
     let plan = block_on(prepare_repartition(&bench.context, &table, request, &Progress::default()))?;
     // What is written to a file is what is carried out.
     let read: Plan = serde_json::from_str(&serde_json::to_string(&plan).expect("a plan is JSON")).expect("a plan");
-    assert_eq!(read, plan, "a plan is read back as it was written");
+    // Floats in `values` are for people and may lose their last digit; `raw` may not.
+    let raw = |plan: &Plan| plan.partitions.iter().map(|p| (p.raw.clone(), p.after)).collect::<Vec<_>>();
+    assert_eq!((&read.spec, raw(&read)), (&plan.spec, raw(&plan)), "a plan is read back as it was written");
     Ok(plan)
 }
 

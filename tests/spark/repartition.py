@@ -39,11 +39,7 @@ class Table:
     def __init__(self, spark, binary, name, properties, then):
         self.spark, self.binary, self.path = spark, binary, WORK / name
         self.name = f"delta.`{self.path}`"
-        listed = f"tblproperties ({properties})" if properties else ""
-        self.sql(
-            f"create table {self.name} (n int not null comment 'the number', ts timestamp, company string, note string, "
-            f"tags array<string>, day date generated always as (cast(ts as date))) using delta partitioned by (company) {listed}"
-        )
+        self.create([pair.split(" = ") for pair in properties.split(", ") if pair])
         for start in (0, 40):
             self.sql(
                 f"insert into {self.name} (n, ts, company, note, tags) select id, timestamp'2026-01-30 22:30:00' + make_interval(0, 0, 0, 0, id), "
@@ -52,6 +48,22 @@ class Table:
             )
         if then:
             self.sql(then.format(t=self.name))
+
+    def create(self, properties):
+        """By the builder: SQL on a path takes no generated columns."""
+        tables, session = self.spark._jvm.io.delta.tables.DeltaTable, self.spark._jsparkSession
+        builder = tables.create(session).location(str(self.path))
+        column = tables.columnBuilder(session, "n").dataType("int").nullable(False).comment("the number")
+        builder = builder.addColumn(column.build())
+        for name, kind in [("ts", "timestamp"), ("company", "string"), ("note", "string"), ("tags", "array<string>")]:
+            builder = builder.addColumn(name, kind)
+        day = tables.columnBuilder(session, "day").dataType("date").generatedAlwaysAs("cast(ts as date)")
+        by = self.spark.sparkContext._gateway.new_array(self.spark._jvm.java.lang.String, 1)
+        by[0] = "company"
+        builder = builder.addColumn(day.build()).partitionedBy(by)
+        for key, value in properties:
+            builder = builder.property(key.strip("'"), value.strip("'"))
+        builder.execute()
 
     def sql(self, text):
         return self.spark.sql(text).collect()
