@@ -55,8 +55,15 @@ pub enum Id {
     ViewLatest,
     Compare,
     OnlyMarked,
+    /// What changed between two versions.
+    Changes,
     Restore,
+    /// Only the partitions that the history is narrowed to.
+    RestoreChosen,
+    /// The history of the partition under the cursor, or of the marked ones.
+    PartitionHistory,
     UndoLast,
+    Redo,
     /// A strategy of the compare screen, from 0.
     Strategy(u8),
     NextEffect,
@@ -65,6 +72,8 @@ pub enum Id {
     Gates,
     Apply,
     SavePlan,
+    /// The plan as a script for another engine, by its place in their list.
+    SaveScript(u8),
     Export,
     UndoThis,
     /// The box for a statement.
@@ -76,6 +85,14 @@ pub enum Id {
     SaveConfig,
     /// What is wrong with the key, and what could be one.
     Keys,
+    /// The gates of the table, and to try other thresholds.
+    Thresholds,
+    /// A gate's failure counts less, or more.
+    Milder,
+    Harder,
+    EditThreshold,
+    /// What the table's section says of a threshold or gate, away.
+    ResetSetting,
     /// The proposed technical columns, and compare again.
     Ignore,
 }
@@ -100,7 +117,11 @@ pub enum Scope {
     /// The box for a statement; plain keys are text.
     Paste,
     Keys,
+    /// The gates of a table.
+    Gates,
     Compare,
+    /// What changed between two versions.
+    Changes,
     /// While an operation is carried out, and its result.
     Apply,
 }
@@ -127,7 +148,9 @@ impl Scope {
             Scope::Form => "Form of a comparison",
             Scope::Paste => "Statement",
             Scope::Keys => "Keys",
+            Scope::Gates => "Gates",
             Scope::Compare => "Compare",
+            Scope::Changes => "Two versions",
             Scope::Apply => "Progress and result",
         }
     }
@@ -173,12 +196,18 @@ pub struct Facts {
     pub marked: bool,
     /// The history shows only some commits.
     pub filtered: bool,
+    /// The history is narrowed to partitions that were chosen from the list.
+    pub chosen: bool,
     /// The list takes a filter.
     pub filterable: bool,
     /// The list can be sorted by its columns.
     pub sortable: bool,
     /// The form says other things about the table than the config.
     pub unsaved: bool,
+    /// The cursor is on a threshold, not on a gate.
+    pub on_threshold: bool,
+    /// The table has a value of its own there.
+    pub set_here: bool,
     /// Plans on the screen.
     pub strategies: usize,
     /// Technical columns are proposed.

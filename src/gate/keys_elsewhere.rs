@@ -17,7 +17,7 @@ impl Gate for KeysElsewhere {
     }
 
     fn about(&self) -> &'static str {
-        "no key of the source lives in a partition outside the slice, where it would be doubled or moved"
+        "no key of the source lives in a partition outside the slice, where it would be doubled (a warning where a MERGE only moves it)"
     }
 
     fn severity(&self, class: Class) -> Severity {

@@ -5,8 +5,11 @@ pub mod commit;
 pub mod data;
 pub mod discovery;
 pub mod independent;
+pub mod inside;
+pub mod left_overs;
 pub mod log;
 pub mod store;
+mod watched;
 
 pub use log::snapshot::Snapshot;
 pub use store::TableStore;

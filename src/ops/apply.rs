@@ -9,16 +9,20 @@ use super::between::{Between, not_strict};
 use super::browse::{At, OpenTable};
 use super::context::Context;
 use super::entry::{Work, actions};
+use super::once::check_not_committed;
 use super::overrides::overridden;
 use super::prepare::{classify, matching};
 use super::rebase::Footprint;
 use super::refusals::table_refusals;
-use super::{exchange, relayout, verify};
+use super::{changes, clock, exchange, plan_file, recover, relayout, spool, verify};
 use crate::engine::Staged;
+use crate::engine::local::{discard_staged, left_behind};
 use crate::error::{Context as _, Error, ErrorKind, Result};
 use crate::journal::{Entry, Journal, Outcome};
-use crate::lake::Snapshot;
 use crate::lake::commit::{self, Put};
+use crate::lake::log::restorable::kept_until;
+use crate::lake::log::segment::commit_path;
+use crate::lake::{Snapshot, inside};
 use crate::plan::{Change, Plan, Verdict};
 use crate::progress::{Phase, Progress};
 use crate::source::Source;
@@ -48,6 +52,8 @@ pub struct ApplyReport {
     pub files_removed: u64,
     pub verified: bool,
     pub mismatches: Vec<String>,
+    /// What went wrong beside the commit, which stands.
+    pub warnings: Vec<String>,
     /// The command that takes it back.
     pub undo: Option<String>,
     pub undo_until: Option<String>,
@@ -59,35 +65,45 @@ pub struct ApplyReport {
 /// verification is no error here: `verified` is false and `mismatches` says what.
 pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progress: &Progress) -> Result<ApplyReport> {
     context.check_may_write()?;
+    plan_file::check_numbers(plan)?;
     let plan = overridden(plan, &options.overrides)?;
     progress.enter(Phase::Opening, 0, 0);
     let newest = OpenTable::open(context, &plan.table, At::Latest).await?;
     check_same_table(&plan, &newest)?;
-    let pinned = newest.at_snapshot(newest.snapshot().at(plan.version).await?);
-    if let Some(refusal) = table_refusals(&pinned, &plan.spec).into_iter().next() {
-        return Err(Error::new(refusal.kind, refusal.message).hint(refusal.hint.unwrap_or_default()));
-    }
     let id =
         Uuid::parse_str(&plan.id).context(ErrorKind::BadPlan, || format!("the plan's id {} is no UUID", plan.id))?;
     check_not_committed(newest.snapshot(), id, &plan).await?;
+    inside::check(newest.snapshot().store(), &commit_path(plan.version))?;
+    let pinned = newest.at_snapshot(pinned_version(&newest, &plan).await?);
+    if let Some(refusal) = table_refusals(&pinned, &plan.spec).into_iter().next() {
+        return Err(Error::new(refusal.kind, refusal.message).hint(refusal.hint.unwrap_or_default()));
+    }
     if plan.verdict == Verdict::NoOp {
         still_no_op(&plan, &newest, &pinned).await?;
+        spool::remove(context, &plan);
         return Ok(no_op(&plan));
     }
-    let journal = Journal::new(&context.state_dir);
+    // Nothing starts where it cannot be written down.
+    let journal = context.journal();
+    let _held = journal.hold(&plan.id).map_err(Error::explained)?;
+    // Another attempt may have had the lock until now.
+    check_not_committed(&newest.snapshot().refresh().await?, id, &plan).await?;
+    recover::settle_attempts(context, &journal, &plan.id).await.map_err(Error::explained)?;
     let mut entry = begin(context, &plan, options);
-    journal.write(&entry)?;
+    journal.write(&entry).map_err(Error::explained)?;
     let run =
         Run { plan: &plan, strict: options.strict, id, newest: &newest, pinned: &pinned, journal: &journal, progress };
-    let outcome = carry_out(&run, &mut entry).await;
+    let outcome = carry_out(&run, &mut entry).await.map_err(Error::explained);
     entry.finished_at = Some(now());
     match &outcome {
         Ok(report) => {
+            spool::remove(context, &plan);
             entry.version_after = report.version_after;
             entry.rows_written = Some(report.rows_written);
             entry.undo = report.undo.clone();
             entry.outcome = if report.verified { Outcome::Committed } else { Outcome::Mismatch };
-            entry.message = (!report.mismatches.is_empty()).then(|| report.mismatches.join("; "));
+            let said = [report.mismatches.as_slice(), &report.warnings].concat();
+            entry.message = (!said.is_empty()).then(|| said.join("; "));
         }
         Err(error) => {
             entry.outcome = if error.kind == ErrorKind::OutcomeUnknown { Outcome::Unknown } else { Outcome::Failed };
@@ -96,8 +112,8 @@ pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progr
     }
     match (journal.write(&entry), outcome) {
         (Err(error), Ok(mut report)) => {
-            // The commit stands; that the journal could not say so must be told.
-            report.mismatches.push(format!("the journal could not be written: {}", error.full_message()));
+            // The commit stands. The next start finds it in the table's history.
+            report.warnings.push(format!("the journal does not say yet how it ended: {}", error.full_message()));
             Ok(report)
         }
         (Err(error), Err(first)) => {
@@ -108,16 +124,14 @@ pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progr
     }
 }
 
-/// A plan is carried out once.
-async fn check_not_committed(newest: &Snapshot, id: Uuid, plan: &Plan) -> Result<()> {
-    match commit::find_operation(newest.store(), newest.listing(), id, plan.version).await? {
-        None => Ok(()),
-        Some(version) => Err(Error::new(
-            ErrorKind::StalePlan,
-            format!("this plan was already carried out: version {version} is its commit"),
-        )
-        .hint(format!("Nothing was done. Make a new plan, or take it back: {}", undo_command(plan)))),
-    }
+async fn pinned_version(newest: &OpenTable, plan: &Plan) -> Result<Snapshot> {
+    newest.snapshot().at(plan.version).await.map_err(|error| match error.kind {
+        ErrorKind::VersionGone => {
+            let message = format!("the plan was made at version {}, which the log no longer has", plan.version);
+            Error::new(ErrorKind::StalePlan, message).hint("Nothing was written. Make a new plan.").because(error)
+        }
+        _ => error,
+    })
 }
 
 /// That nothing was to be done must still be true.
@@ -147,18 +161,25 @@ async fn carry_out(run: &Run<'_>, entry: &mut Entry) -> Result<ApplyReport> {
         Change::Layout(_) => relayout::stage(plan, pinned, newest.snapshot(), run.id, progress).await?,
         Change::Files(_) => exchange_files(plan, pinned).await?,
     };
-    let (after, rebased_over) = match commit_work(run, &mut work, entry).await {
+    // Before the removals get their times, so that nothing is promised for longer.
+    let removed_at = chrono::Utc::now().timestamp_millis();
+    let (version, rebased_over) = match commit_work(run, &mut work, entry).await {
         Ok(done) => done,
-        Err(error) => {
-            // Files of a commit whose outcome is unknown may be live.
-            if error.kind != ErrorKind::OutcomeUnknown {
-                discard(newest.snapshot(), &work.staged).await;
-            }
-            return Err(error);
-        }
+        // Files of a commit whose outcome is unknown may be live.
+        Err(error) if error.kind == ErrorKind::OutcomeUnknown => return Err(error),
+        Err(error) => return Err(discard(newest.snapshot(), &work.staged, error).await),
     };
+    // Whatever fails from here on, the commit stands.
     progress.enter(Phase::Verifying, work.staged.files.len() as u64, 0);
-    let mismatches = match verify::verify(plan, &after, &work.removed, &work.restored, &work.staged, progress).await {
+    let mut undo_until = None;
+    let verified = async {
+        let after = Snapshot::open(newest.snapshot().store(), Some(version)).await?;
+        if !work.removed.is_empty() {
+            undo_until = kept_until(&after, removed_at).map(millis_text);
+        }
+        verify::verify(plan, &after, &work.removed, &work.restored, &work.staged, progress).await
+    };
+    let mismatches = match verified.await {
         Ok(found) => found,
         Err(error) => vec![format!("the new version could not be read back: {}", error.full_message())],
     };
@@ -166,15 +187,16 @@ async fn carry_out(run: &Run<'_>, entry: &mut Entry) -> Result<ApplyReport> {
     Ok(ApplyReport {
         plan: plan.id.clone(),
         version_before: plan.version,
-        version_after: Some(after.version()),
+        version_after: Some(version),
         rebased_over,
         rows_written: work.staged.files.iter().map(|f| f.rows).sum(),
         files_added: (work.staged.files.len() + work.restored.len()) as u64,
         files_removed: work.removed.len() as u64,
         verified: mismatches.is_empty(),
         mismatches,
+        warnings: Vec::new(),
         undo: Some(undo_command(plan)),
-        undo_until: None,
+        undo_until,
     })
 }
 
@@ -183,6 +205,7 @@ async fn carry_out(run: &Run<'_>, entry: &mut Entry) -> Result<ApplyReport> {
 async fn stage_rows(run: &Run<'_>) -> Result<Work> {
     let Run { plan, strict, id, newest, pinned, progress, .. } = *run;
     let rows = plan.spec.rows().ok_or_else(|| Error::new(ErrorKind::BadPlan, "the plan has no source"))?;
+    spool::check(plan)?;
     let source = Source::open(&rows.source).await?;
     source.expect_fingerprint(plan.source.as_ref().map_or("", |s| s.fingerprint.as_str()))?;
     let matching = matching(pinned, &source, std::slice::from_ref(&plan.spec))?;
@@ -202,7 +225,7 @@ async fn stage_rows(run: &Run<'_>) -> Result<Work> {
             .hint("Make a new plan. If it happens again, please report it.")
     };
     // Partitions that stay as they are stand in a plan for other reasons.
-    let touched = plan.partitions.iter().filter(|p| p.written.rows + p.deleted + p.moved_out > 0);
+    let touched = plan.partitions.iter().filter(|p| p.written.rows > 0 || p.deleted > 0 || p.moved_out > 0);
     let planned: Vec<(u64, &str)> = touched.map(|p| (p.written.rows, p.written.checksum.as_str())).collect();
     let again = summary.partitions.iter().filter(|p| p.written.rows + p.effects.deleted + p.effects.moved_out > 0);
     let found: Vec<(u64, String)> = again.map(|p| (p.written.rows, format!("{:032x}", p.written.checksum))).collect();
@@ -228,8 +251,7 @@ async fn stage_rows(run: &Run<'_>) -> Result<Work> {
         Ok(())
     };
     if let Err(error) = checked.await {
-        discard(pinned.snapshot(), &staged).await;
-        return Err(error);
+        return Err(discard(pinned.snapshot(), &staged, error).await);
     }
     Ok(Work { removed, restored: Vec::new(), staged, metadata: None })
 }
@@ -246,17 +268,24 @@ async fn exchange_files(plan: &Plan, pinned: &OpenTable) -> Result<Work> {
         Error::new(ErrorKind::BadPlan, format!("the plan names the file {path}, which the log does not have"))
             .hint("Make a new plan.")
     };
-    let removed =
+    let removed: Vec<DataFile> =
         files.remove.iter().map(|id| live.get(id).cloned().ok_or_else(|| gone(&id.path))).collect::<Result<_>>()?;
     let restored: Vec<DataFile> =
         files.add.iter().map(|id| before.get(id).cloned().ok_or_else(|| gone(&id.path))).collect::<Result<_>>()?;
+    plan_file::check_exchange(plan, &removed, &restored)?;
     exchange::check_there(pinned, &restored, &Progress::default()).await?;
-    Ok(Work { removed, restored, staged: Staged::default(), metadata: metadata.then(|| old.metadata().raw.clone()) })
+    Ok(Work {
+        removed,
+        restored,
+        staged: Staged::default(),
+        metadata: metadata.then(|| changes::metadata_back(pinned.metadata(), old.metadata())),
+    })
 }
 
 /// One commit, compare-and-swap. Where another writer was faster, what it did
-/// is read before the next version is tried.
-async fn commit_work(run: &Run<'_>, work: &mut Work, entry: &mut Entry) -> Result<(Snapshot, Vec<u64>)> {
+/// is read before the next version is tried. Gives the version and those that
+/// it was put on top of.
+async fn commit_work(run: &Run<'_>, work: &mut Work, entry: &mut Entry) -> Result<(u64, Vec<u64>)> {
     /// Lost races before giving up: far more than a table sees in a minute.
     const TRIES: u32 = 100;
     let Run { plan, strict, id, pinned, journal, progress, .. } = *run;
@@ -274,20 +303,13 @@ async fn commit_work(run: &Run<'_>, work: &mut Work, entry: &mut Entry) -> Resul
         entry.outcome = Outcome::Committing;
         journal.write(entry)?;
         let version = newest.version() + 1;
-        let actions = actions(plan, work, newest.version(), version);
+        let last = clock::last_commit(&newest, work).await?;
+        let actions = actions(plan, work, newest.version(), version, last);
         match commit::put(newest.store(), version, &actions, id).await? {
             Put::Landed => {
-                // Whatever fails from here on, the commit stands.
                 entry.version_after = Some(version);
                 entry.undo = Some(undo_command(plan));
-                let after = Snapshot::open(newest.store(), Some(version)).await.map_err(|e| {
-                    Error::new(
-                        ErrorKind::OutcomeUnknown,
-                        format!("version {version} was committed, but the table cannot be opened again"),
-                    )
-                    .because(e)
-                })?;
-                return Ok((after, passed.iter().map(|b| b.version).collect()));
+                return Ok((version, passed.iter().map(|b| b.version).collect()));
             }
             Put::Taken => newest = newest.refresh().await?,
         }
@@ -330,6 +352,7 @@ fn no_op(plan: &Plan) -> ApplyReport {
         files_removed: 0,
         verified: true,
         mismatches: Vec::new(),
+        warnings: Vec::new(),
         undo: None,
         undo_until: None,
     }
@@ -353,15 +376,13 @@ fn begin(context: &Context, plan: &Plan, options: &ApplyOptions) -> Entry {
         message: None,
         undo: None,
         process: Some(std::process::id()),
+        interrupted: false,
     }
 }
 
-async fn discard(snapshot: &Snapshot, staged: &Staged) {
-    for file in &staged.files {
-        if let Ok(located) = snapshot.store().locate(&file.path) {
-            crate::engine::local::remove_staged(snapshot.store(), &[located.path]).await;
-        }
-    }
+/// Removes what was staged, and gives back the error with what stays.
+async fn discard(snapshot: &Snapshot, staged: &Staged, error: Error) -> Error {
+    left_behind(error, discard_staged(snapshot.store(), staged).await)
 }
 
 fn now() -> String {

@@ -19,11 +19,16 @@ pub struct Work {
     pub metadata: Option<Map<String, Json>>,
 }
 
-/// The lines of the log entry, in their order.
-pub fn actions(plan: &Plan, work: &Work, read_version: u64, version: u64) -> Vec<Json> {
+/// The lines of the log entry, in their order. `last` is the time of the commit
+/// before, for tables that keep times in their commits.
+pub fn actions(plan: &Plan, work: &Work, read_version: u64, version: u64, last: Option<i64>) -> Vec<Json> {
     let now = chrono::Utc::now().timestamp_millis();
-    let mut actions = vec![json!({"commitInfo": commit_info(plan, work, read_version, version, now)})];
-    actions.push(transaction(plan, now));
+    let now = last.map_or(now, |last| now.max(last.saturating_add(1)));
+    let mut info = commit_info(plan, work, read_version, version, now);
+    if last.is_some() {
+        info["inCommitTimestamp"] = json!(now);
+    }
+    let mut actions = vec![json!({"commitInfo": info}), transaction(plan, now)];
     let layout = matches!(plan.spec.lower(), Change::Layout(_));
     if let Spec::Repartition(Repartition { protocol: Some(protocol), .. }) = &plan.spec {
         actions.push(protocol_action(protocol));
@@ -34,6 +39,7 @@ pub fn actions(plan: &Plan, work: &Work, read_version: u64, version: u64) -> Vec
     actions.extend(work.removed.iter().map(|f| commit::remove(f, now)));
     actions.extend(work.restored.iter().map(commit::add_again));
     actions.extend(work.staged.files.iter().map(commit::add_staged));
+    actions.extend(work.staged.changes.iter().map(commit::change_file));
     if layout {
         // The rows are the same: streams and change feeds pass over them.
         for action in actions.iter_mut().filter_map(Json::as_object_mut) {
@@ -60,7 +66,7 @@ fn protocol_action(protocol: &RaisedProtocol) -> Json {
 /// The application transaction of a plan (protocol, "Transaction Identifiers").
 /// Checkpoints keep it when the commit itself is cleaned away, so that a retry
 /// of the same plan is known for what it is.
-fn application(id: &str) -> String {
+pub fn application(id: &str) -> String {
     format!("partwise/{id}")
 }
 
@@ -98,6 +104,7 @@ fn own_info(plan: &Plan, version: u64) -> Json {
         "plannedVersion": plan.version,
         "version": version,
         "slice": plan.slice,
+        "key": plan.key,
         "overrides": overrides,
         "source": plan.source.as_ref().map(|s| s.fingerprint.as_str()),
         "content": plan.source.as_ref().and_then(|s| s.content.as_deref()),
@@ -120,6 +127,7 @@ fn metrics(plan: &Plan, work: &Work) -> Json {
         removed_bytes: bytes(&work.removed),
         restored_files: work.restored.len() as u64,
         restored_bytes: bytes(&work.restored),
+        change_files: work.staged.changes.len() as u64,
         copied_rows: plan.files.rows_rewritten_unchanged.saturating_sub(plan.rows.unchanged),
     };
     let metrics = plan.spec.kind().metrics(&plan.rows, &io);

@@ -7,6 +7,9 @@ mod applied;
 pub mod apply;
 mod between;
 pub mod browse;
+mod changes;
+mod chosen;
+mod clock;
 pub mod compare;
 pub mod context;
 mod delivery;
@@ -17,9 +20,14 @@ pub mod effect_rows;
 mod entry;
 mod exchange;
 pub mod export;
+mod generated;
 pub mod keys;
+pub mod left_overs;
 mod numbers;
+mod once;
+mod operations;
 mod overrides;
+pub mod plan_file;
 pub mod prepare;
 pub mod profile;
 mod rebase;
@@ -27,11 +35,16 @@ pub mod recover;
 mod refusals;
 mod relayout;
 pub mod restore;
+mod row_history;
+pub mod script;
 mod slice;
+mod space;
+mod spool;
 pub mod statement;
 pub mod strategy;
 mod table_config;
 pub mod undo;
+mod undo_rows;
 mod verify;
 
 pub use apply::{ApplyOptions, ApplyReport, apply};
@@ -46,11 +59,17 @@ pub use prepare::{Prepared, SourceRequest, prepare};
 pub use profile::{SourceProfile, profile_source};
 pub use recover::recover;
 pub use relayout::{OptimizeRequest, RepartitionRequest, prepare_optimize, prepare_repartition};
-pub use restore::prepare_restore;
+pub use restore::{RestoreRequest, plan_restore, prepare_restore};
+pub use script::{ScriptEngine, script};
 pub use statement::{Binding, Outline, OverwriteMode, from_statement, merge_of_clauses, outline};
 pub use strategy::{Scd2Columns, Strategy};
-pub use table_config::{ConfigChange, SavedConfig, save_table_config, table_config_change};
-pub use undo::prepare_undo;
+pub use table_config::{ConfigChange, SavedConfig, save_table_config, table_config_change, table_gates_change};
+pub use undo::{UndoRequest, plan_redo, plan_undo, prepare_undo};
+
+/// Forgets a plan that will not be carried out: rows that were kept for it go.
+pub fn forget(context: &Context, plan: &crate::plan::Plan) {
+    spool::remove(context, plan);
+}
 
 /// What was done, when, by whom, and how to take it back.
 pub use crate::journal::{Entry as JournalEntry, Outcome as JournalOutcome};
@@ -60,5 +79,5 @@ pub use crate::journal::{Entry as JournalEntry, Outcome as JournalOutcome};
 /// # Errors
 /// `Storage` where the state folder cannot be read.
 pub fn journal(context: &Context) -> crate::error::Result<Vec<JournalEntry>> {
-    crate::journal::Journal::new(&context.state_dir).entries()
+    context.journal().entries()
 }

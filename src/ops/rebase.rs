@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::lake::Snapshot;
 use crate::lake::log::action::{FileParser, Line};
 use crate::lake::log::snapshot::read_commit;
-use crate::plan::{Change, Pairing, Plan, Reach, RowRule};
+use crate::plan::{Change, Pairing, Plan, Reach, RowRule, Spec};
 use crate::predicate::{Bound, RowExpr, Scope, Side};
 use crate::table::file::FileId;
 use crate::table::schema::PrimitiveType;
@@ -36,7 +36,7 @@ impl Footprint {
         let partitions = match plan.spec.lower() {
             // It sees files only; those that came since are carried over.
             Change::Layout(_) => Some(HashSet::new()),
-            Change::Files(_) if plan.operation == "restore" => None,
+            Change::Files(_) if matches!(&plan.spec, Spec::Restore(r) if r.partitions.is_none()) => None,
             // Partitions of two layouts mean nothing beside each other.
             Change::Files(_) if plan.spec.kind().brings_back().is_some_and(|(_, metadata)| metadata) => None,
             Change::Files(_) => Some(partitions(plan, metadata)?.into_iter().collect()),
@@ -58,13 +58,14 @@ impl Footprint {
                 if whole { None } else { Some(partitions(plan, metadata)?.into_iter().collect()) }
             }
         };
-        let chosen = match plan.spec.lower() {
-            Change::Rows(RowRule { reach: Reach::Where(text), .. }) => {
-                let none = Schema { fields: Vec::new() };
-                Some(RowExpr::parse(&text)?.bind(&Scope { source: &none, target: &metadata.schema })?)
-            }
+        let chosen = match (&plan.spec, plan.spec.lower()) {
+            (_, Change::Rows(RowRule { reach: Reach::Where(text), .. })) => Some(text),
+            (Spec::Restore(restore), _) => restore.partitions.clone(),
             _ => None,
         };
+        let none = Schema { fields: Vec::new() };
+        let scope = Scope { source: &none, target: &metadata.schema };
+        let chosen = chosen.map(|text| RowExpr::parse(&text)?.bind(&scope)).transpose()?;
         let partition_indexes: Vec<Option<usize>> =
             metadata.partition_columns.iter().map(|c| metadata.schema.index_of(c)).collect();
         // Which rows of other columns a commit brought cannot be told from the log.
@@ -90,7 +91,21 @@ impl Footprint {
     pub async fn check(&self, plan: &Plan, newest: &Snapshot) -> Result<Vec<Between>> {
         let mut between = Vec::new();
         for version in plan.version + 1..=newest.version() {
-            let lines = read_commit(newest.store(), version).await?;
+            let lines = match read_commit(newest.store(), version).await {
+                Ok(lines) => lines,
+                Err(error) if error.kind == ErrorKind::MissingFiles => {
+                    return Err(Error::new(
+                        ErrorKind::StalePlan,
+                        format!(
+                            "the {} was planned at version {}; version {version} came since and is gone from the log",
+                            plan.operation, plan.version
+                        ),
+                    )
+                    .hint("Nothing was written: what it changed cannot be told. Make a new plan.")
+                    .because(error));
+                }
+                Err(error) => return Err(error),
+            };
             between.push(self.judge(version, &lines)?);
         }
         match between.iter().any(|b| b.conflict.is_some()) {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::algebra::Change;
+use super::output::OutputShape;
 use super::view::SourceView;
 use super::{KeyFacts, RowTotals, append, merge, optimize, overwrite, repartition, replace_where, restore, scd2, undo};
 use crate::table::features::WriteKind;
@@ -70,7 +71,7 @@ pub enum Class {
 
 impl Class {
     pub const ALL: [(Class, &'static str); 6] = [
-        (Class::Replace, "overwrite"),
+        (Class::Replace, "overwrite, replace-where"),
         (Class::Append, "append"),
         (Class::Merge, "merge"),
         (Class::MergeDelete, "merge with delete"),
@@ -91,6 +92,8 @@ pub struct Io {
     pub restored_bytes: u64,
     /// Rows that only share a file with a changed one.
     pub copied_rows: u64,
+    /// Files of the change data feed.
+    pub change_files: u64,
 }
 
 /// Makes the tagged enum of kinds and its dispatch from one list.
@@ -122,7 +125,9 @@ kinds! {
     Repartition => repartition::Repartition,
     Optimize => optimize::Optimize,
     Restore => restore::Restore,
+    RestoreRows => restore::RestoreRows,
     Undo => undo::Undo,
+    UndoRows => undo::UndoRows,
 }
 
 impl Spec {
@@ -158,6 +163,9 @@ pub struct RowSpec {
     /// How the source's rows are looked at.
     #[serde(default, skip_serializing_if = "SourceView::is_plain")]
     pub view: SourceView,
+    /// Into how many files the rows go.
+    #[serde(default, skip_serializing_if = "OutputShape::is_default")]
+    pub output: OutputShape,
     /// Compare every cell, not only its hash.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exact_cells: bool,

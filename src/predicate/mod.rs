@@ -2,6 +2,7 @@
 //! to engines.
 
 pub mod ast;
+pub mod checks;
 pub(crate) mod compare;
 mod evaluate;
 pub mod grid;
@@ -10,6 +11,7 @@ pub mod polars;
 pub(crate) mod row;
 
 pub use ast::{Comparison, Expr, Operand};
+pub use checks::RowChecks;
 pub use grid::Grid;
 pub use row::{Bound, RowExpr, Scope, Side};
 

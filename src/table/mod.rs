@@ -3,11 +3,13 @@
 //! Pure: nothing here reads a file or knows an engine. `lake` fills these types
 //! from storage; everything else works on them.
 
+pub mod evolution;
 pub mod features;
 pub mod file;
 pub mod history;
 pub mod number;
 pub mod partition;
+pub mod retention;
 pub mod schema;
 pub mod value;
 

@@ -51,6 +51,10 @@ pub struct Shape {
     pub properties: Vec<(String, String)>,
     /// Columns that are declared NOT NULL.
     pub required: Vec<String>,
+    /// Entries of columns' metadata: (column, key, text).
+    pub marks: Vec<(String, String, String)>,
+    /// Types that differ from the kind's in what may be NULL.
+    pub types: Vec<(String, Json)>,
 }
 
 impl Shape {
@@ -88,13 +92,17 @@ impl Shape {
         let fields = self.columns.iter().enumerate().map(|(i, column)| {
             let id = i as i64 + 1;
             let inner = self.mapped.then_some(100 + 2 * id);
-            let metadata = match self.mapped {
+            let mut metadata = match self.mapped {
                 true => json!({"delta.columnMapping.id": id,
                                "delta.columnMapping.physicalName": self.physical(&column.name)}),
                 false => json!({}),
             };
+            for (_, key, text) in self.marks.iter().filter(|(name, ..)| *name == column.name) {
+                metadata[key] = json!(text);
+            }
             let nullable = !self.required.contains(&column.name);
-            json!({"name": column.name, "type": column.kind.delta_type(inner), "nullable": nullable,
+            let own = self.types.iter().find(|(name, _)| *name == column.name).map(|(_, json)| json.clone());
+            json!({"name": column.name, "type": own.unwrap_or_else(|| column.kind.delta_type(inner)), "nullable": nullable,
                    "metadata": metadata})
         });
         json!({"type": "struct", "fields": fields.collect::<Vec<_>>()}).to_string()
@@ -255,6 +263,24 @@ impl Fixture {
         set_time(&path, FIRST_COMMIT + version * 60_000);
         self.next += 1;
         version
+    }
+
+    /// Commits another metaData of the same table with these actions, as an
+    /// ALTER TABLE or an overwrite with another schema does. Later files have
+    /// the new shape.
+    pub fn alter(&mut self, shape: Shape, operation: &str, mut actions: Vec<Json>) -> u64 {
+        let first = fs::read_to_string(log_file(&self.path, 0)).expect("the first commit");
+        let id = first.lines().find_map(|line| {
+            serde_json::from_str::<Json>(line).expect("a line of JSON")["metaData"]["id"].as_str().map(str::to_owned)
+        });
+        self.shape = shape;
+        for mut action in self.shape.head() {
+            if action.get("metaData").is_some() {
+                action["metaData"]["id"] = json!(id);
+            }
+            actions.push(action);
+        }
+        self.commit(operation, json!({}), actions)
     }
 
     /// The `remove` for an `add` of ours.

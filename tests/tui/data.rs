@@ -2,7 +2,7 @@
 //! rows, of which one was reversed at the source.
 
 use partwise::error::ErrorKind;
-use partwise::gate::Thresholds;
+use partwise::gate::{Evidence, Thresholds};
 use partwise::ops::context::TableSettings;
 use partwise::ops::discover::SummaryFacts;
 use partwise::ops::prepare::{DiffPage, DiffRow};
@@ -59,8 +59,12 @@ pub fn info() -> TableInfo {
         {"name": "doc_number", "type": "long", "nullable": false, "metadata": {}},
         {"name": "amount", "type": "decimal(18,2)", "nullable": true, "metadata": {"comment": "in company currency"}}
     ]});
-    let mut settings =
-        TableSettings { known: Default::default(), thresholds: Thresholds::default(), engine: Default::default() };
+    let mut settings = TableSettings {
+        known: Default::default(),
+        thresholds: Thresholds::default(),
+        global: Thresholds::default(),
+        engine: Default::default(),
+    };
     settings.known.key = vec!["doc_number".into()];
     TableInfo {
         name: NAME.into(),
@@ -252,6 +256,7 @@ pub fn compared() -> Compared {
         Delivery { kind: DeliveryKind::FullSlice, key_coverage: 0.6667, changed_share: 0.5, ..Delivery::default() };
     let (_, because) = partwise::plan::advice::recommend(&delivery, &overwrite, &merge);
     Compared {
+        evidence: vec![Evidence::default(); 3],
         plans: vec![merge, with_delete, overwrite],
         recommended: Some(2),
         because,
@@ -371,6 +376,7 @@ pub fn report() -> ApplyReport {
         files_removed: 1,
         verified: true,
         mismatches: Vec::new(),
+        warnings: Vec::new(),
         undo: Some("partwise undo gold.working_capital".into()),
         undo_until: None,
     }
@@ -390,10 +396,15 @@ pub fn history() -> Vec<Commit> {
         changes_metadata: false,
         changes_protocol: false,
         restorable,
+        restorable_until: None,
     };
     vec![
         commit(14, "MERGE", 40, "2026012", Some(Restorable::Yes)),
-        commit(9, "WRITE", 900, "2026006", Some(Restorable::Yes)),
+        Commit {
+            restorable_until: Some(NOW + 3 * 24 * HOUR),
+            ..commit(9, "WRITE", 900, "2026006", Some(Restorable::Yes))
+        },
+        Commit { restorable_until: Some(NOW - HOUR), ..commit(8, "WRITE", 800, "2026006", Some(Restorable::Yes)) },
         commit(3, "WRITE", 12, "2026006", Some(Restorable::FilesGone(2))),
     ]
 }

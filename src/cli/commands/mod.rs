@@ -1,16 +1,20 @@
 //! The registry of subcommands: one line and one file each.
 
 mod apply;
+mod clean;
 mod compare;
 mod demo;
 mod diff;
 mod files;
+mod gates;
 mod history;
 mod journal;
 mod keys;
 mod partitions;
 mod plan;
+mod redo;
 mod rows;
+mod script;
 mod show;
 mod tables;
 mod undo;
@@ -57,14 +61,22 @@ registry! {
     Diff => diff,
     /// Say what is wrong with a key, or which columns could be one
     Keys => keys,
+    /// Show what is judged before a write to a table, and by which thresholds; change them
+    Gates => gates,
     /// Set every write strategy for a source side by side
     Compare => compare,
     /// Say what a write would do, and do it if asked
     Plan => plan,
     /// Carry out a plan from a file
     Apply => apply,
+    /// Print a script that does what a plan does, for another engine
+    Script => script,
     /// Take an operation back
     Undo => undo,
+    /// Carry out again what the last undo took back
+    Redo => redo,
+    /// List what operations that failed or died left in a table's folder, and remove it if asked
+    Clean => clean,
     /// List what was done with this program on this machine
     Journal => journal,
 }
@@ -72,6 +84,14 @@ registry! {
 impl Command {
     /// Whether the command can be dropped at any moment.
     pub(super) fn only_reads(&self) -> bool {
-        !matches!(self, Command::Demo(_) | Command::Plan(_) | Command::Apply(_) | Command::Undo(_))
+        !matches!(
+            self,
+            Command::Demo(_)
+                | Command::Clean(_)
+                | Command::Plan(_)
+                | Command::Apply(_)
+                | Command::Undo(_)
+                | Command::Redo(_)
+        )
     }
 }

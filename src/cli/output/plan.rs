@@ -6,6 +6,7 @@ use super::table::Table;
 use super::{count, plural, roles};
 use crate::plan::measures::measures;
 use crate::plan::relayout::Order;
+use crate::plan::script::is_offered;
 use crate::plan::{Change, Layout, Plan, PlanPartition, slice};
 use crate::table::number::{bytes, grouped, grouped_text};
 use crate::table::value::escape_controls;
@@ -182,6 +183,10 @@ fn said(plan: &Plan) -> String {
     if !lists.is_empty() {
         out += "\n";
         out += &lists;
+    }
+    if is_offered(plan) {
+        out += "script   another engine can do it: plan … --out PLAN.json, then ";
+        out += "partwise script PLAN.json --for spark-sql|pyspark|delta-rs\n";
     }
     out
 }

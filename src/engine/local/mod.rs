@@ -4,12 +4,16 @@
 //! `sides` reads, `walk` and `judge` decide, `tally` counts, `verdicts` keep
 //! what became of single rows, `page` and `stage` go by them.
 
+mod breaks;
+mod checks;
 mod chosen;
 mod classify;
 mod compile;
 pub mod days;
 mod delivered;
+mod feed;
 mod fetch;
+mod folders;
 mod groups;
 pub mod hash;
 mod judge;
@@ -22,6 +26,7 @@ pub mod near_keys;
 mod ordered;
 mod outside;
 mod page;
+mod parked;
 pub mod relayout;
 mod roles;
 mod rows;
@@ -40,7 +45,7 @@ mod write;
 
 pub use delivered::delivered_schema;
 pub use store::Spilling;
-pub use write::remove_staged;
+pub use write::{discard_staged, left_behind, remove_staged};
 
 use std::sync::Arc;
 

@@ -92,6 +92,7 @@ fn result(buf: &mut Buffer, area: Rect, screen: &ApplyScreen, report: &ApplyRepo
             lines.extend(report.mismatches.iter().map(|m| (format!("  {}", escape_controls(m)), Role::Error)));
         }
     }
+    lines.extend(report.warnings.iter().map(|w| (format!("  {}", escape_controls(w)), Role::Warn)));
     lines.push((String::new(), Role::Text));
     if report.version_after.is_some() {
         lines.push((

@@ -37,7 +37,7 @@ enum Kind {
     Repartition(repartition::Args),
     /// Join the small files of chosen partitions
     Optimize(optimize::Args),
-    /// Put the whole table back to an earlier version
+    /// Put the table, or chosen partitions, back to an earlier version
     Restore(restore::Args),
 }
 

@@ -27,6 +27,7 @@ use deltalake::logstore::object_store::path::Path;
 use uuid::Uuid;
 
 use super::store::Spilling;
+use super::write::left_behind;
 use crate::engine::{RowSet, Staged};
 use crate::error::{Error, Result};
 use crate::lake::Snapshot;
@@ -81,10 +82,7 @@ pub async fn relayout(job: LayoutJob, counted: &Counted, operation: Uuid, progre
     };
     match written.await {
         Ok(staged) => Ok(staged),
-        Err(error) => {
-            out.discard().await;
-            Err(error)
-        }
+        Err(error) => Err(left_behind(error, out.discard().await)),
     }
 }
 

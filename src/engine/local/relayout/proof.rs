@@ -87,7 +87,12 @@ pub async fn prove(
         )
         .hint("Was a data file changed in place? Make a new plan. If it happens again, please report it."));
     }
-    Ok(Staged { files: files.into_iter().map(|f| f.file).collect(), partitions, columns: sums.columns })
+    Ok(Staged {
+        files: files.into_iter().map(|f| f.file).collect(),
+        partitions,
+        columns: sums.columns,
+        ..Staged::default()
+    })
 }
 
 fn differences(

@@ -14,16 +14,17 @@ use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 use uuid::Uuid;
 
-use super::super::write::{data_path, make_durable, remove_staged};
+use super::super::folders::folder;
+use super::super::write::remove_staged;
 use super::count::Counted;
 use super::order::Sorting;
 use super::read::{Reading, Stop, each};
 use super::spill::{Piece, Pool};
 use super::{Paths, external};
-use crate::error::{Context, ErrorKind, Result};
-use crate::lake::TableStore;
+use crate::error::{Context, Error, ErrorKind, Result};
 use crate::lake::commit::StagedFile;
 use crate::lake::data::{DataWriter, OpenFile, TableLayout};
+use crate::lake::{TableStore, inside};
 use crate::plan::relayout::Shape;
 use crate::progress::Progress;
 use crate::table::PartitionTuple;
@@ -80,10 +81,25 @@ impl Out {
         }
     }
 
+    /// `column=value/part-00000-<operation>-<attempt>.snappy.parquet`; a
+    /// column-mapped table gets no value folders, as Spark does.
+    fn path(&self, tuple: &PartitionTuple, number: u32) -> Result<Path> {
+        let mut text = String::new();
+        if !self.mapped {
+            for (column, value) in self.layout.partition_indexes().iter().zip(&tuple.0) {
+                text.push_str(&folder(&self.layout.schema.fields[*column].name, value));
+            }
+        }
+        let (operation, attempt) = (self.operation, self.attempt);
+        text.push_str(&format!("part-{number:05}-{operation}-{attempt:08x}.snappy.parquet"));
+        Path::parse(&text).context(ErrorKind::Internal, || format!("a strange file name: {text}"))
+    }
+
     fn begin(&self, partition: u32) -> Result<Open> {
         let number = self.begun.fetch_add(1, Ordering::Relaxed);
         let tuple = &self.tuples[partition as usize];
-        let path = data_path(&self.layout, self.mapped, tuple, number, (self.operation, self.attempt))?;
+        let path = self.path(tuple, number)?;
+        inside::check(&self.store, &path)?;
         self.paths.lock().unwrap_or_else(PoisonError::into_inner).push(path.clone());
         Ok(Open { file: self.files.open(self.objects.clone(), path.clone())?, path })
     }
@@ -119,12 +135,48 @@ impl Out {
     /// # Errors
     /// `Storage`.
     pub fn make_durable(&self) -> Result<()> {
-        make_durable(&self.store, &self.paths())
+        /// A disk commits several flushes at once, so more threads than cores help.
+        const THREADS: usize = 8;
+        let paths = self.paths();
+        let Some(root) = self.store.local_root() else { return Ok(()) };
+        let failed = |path: &std::path::Path| format!("{} could not be flushed to the disk", path.display());
+        let flush = |paths: &[Path]| {
+            paths.iter().try_for_each(|path| {
+                let file = root.join(path.as_ref());
+                self.store.sync_file(&file).context(ErrorKind::Storage, || failed(&file))
+            })
+        };
+        std::thread::scope(|scope| {
+            let parts = paths.chunks(paths.len().div_ceil(THREADS).max(1));
+            let threads: Vec<_> = parts.map(|part| scope.spawn(move || flush(part))).collect();
+            threads.into_iter().try_for_each(|thread| match thread.join() {
+                Ok(flushed) => flushed,
+                Err(_) => Err(Error::new(ErrorKind::Internal, "flushing files to the disk broke off")),
+            })
+        })?;
+        let mut folders = std::collections::BTreeSet::from([root.clone()]);
+        for path in &paths {
+            let file = root.join(path.as_ref());
+            folders.extend(file.ancestors().skip(1).take_while(|f| f.starts_with(&root)).map(ToOwned::to_owned));
+        }
+        folders
+            .iter()
+            .try_for_each(|folder| self.store.sync_folder(folder).context(ErrorKind::Storage, || failed(folder)))
     }
 
-    /// Removes what was written.
-    pub async fn discard(&self) {
-        remove_staged(&self.store, &self.paths()).await;
+    /// Removes what was written, and the folders that are empty then. Gives how
+    /// many files could not be removed.
+    pub async fn discard(&self) -> usize {
+        let paths = self.paths();
+        let left = remove_staged(&self.store, &paths).await;
+        let Some(root) = self.store.local_root() else { return left };
+        for path in paths {
+            let file = root.join(path.as_ref());
+            // A folder that is not empty stays: `remove_dir` refuses it.
+            let inside = file.ancestors().skip(1).take_while(|folder| **folder != root);
+            inside.map_while(|folder| std::fs::remove_dir(folder).ok()).for_each(drop);
+        }
+        left
     }
 }
 
