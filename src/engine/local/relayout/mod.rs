@@ -13,6 +13,7 @@ mod count;
 mod deal;
 mod external;
 mod order;
+mod out;
 mod proof;
 mod read;
 mod spill;
@@ -68,7 +69,7 @@ pub async fn relayout(job: LayoutJob, counted: &Counted, operation: Uuid, progre
     let bytes = job.files.iter().map(|f| f.size).sum();
     progress.enter(Phase::Reading, job.files.len() as u64, bytes);
     let reading = Arc::new(read::Reading::new(job)?);
-    let out = Arc::new(write::Out::new(&reading, counted, operation));
+    let out = Arc::new(out::Out::new(&reading, counted, operation));
     let written = async {
         let buckets = buckets::Buckets::new(&reading, counted);
         let (pool, read) = deal::deal(&reading, counted, buckets, progress).await?;
