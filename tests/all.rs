@@ -14,6 +14,7 @@ mod faults;
 mod gates;
 mod hostile;
 mod keys;
+mod layout;
 mod model;
 mod mutate;
 mod predicate;

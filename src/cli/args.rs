@@ -69,7 +69,8 @@ impl OutputArgs {
     }
 }
 
-fn file_size(text: &str) -> std::result::Result<u64, String> {
+/// The size of a file, as people write it.
+pub fn file_size(text: &str) -> std::result::Result<u64, String> {
     byte_size(text).ok_or_else(|| format!("'{text}' is no size; write 128MB, 1g or a number of bytes"))
 }
 

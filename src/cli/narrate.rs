@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::progress::{Phase, Progress, ProgressState};
 use crate::table::number::{bytes, grouped};
@@ -31,10 +31,12 @@ impl Narrator {
         let painting = Arc::new(Mutex::new(std::io::stderr().is_terminal()));
         let (shared, mut states) = (painting.clone(), progress.subscribe());
         tokio::spawn(async move {
+            let mut pace = Pace::default();
             while states.changed().await.is_ok() {
                 let state = *states.borrow_and_update();
+                let speed = pace.of(&state, Instant::now());
                 if *shared.lock().unwrap_or_else(PoisonError::into_inner) {
-                    write(&format!("\r\x1b[K{}", line(&state)));
+                    write(&format!("\r\x1b[K{}{speed}", line(&state)));
                 }
                 tokio::time::sleep(REPAINT).await;
             }
@@ -62,6 +64,43 @@ impl Drop for Narrator {
     }
 }
 
+/// How fast a phase goes, and when it should end.
+#[derive(Default)]
+struct Pace {
+    began: Option<(Phase, Instant)>,
+}
+
+impl Pace {
+    /// `  12.3 MB/s  40 s left`; nothing while there is too little to tell by.
+    fn of(&mut self, state: &ProgressState, now: Instant) -> String {
+        /// Earlier the rate says little.
+        const FIRST: Duration = Duration::from_secs(2);
+        let began = match self.began {
+            Some((phase, at)) if phase == state.phase => at,
+            _ => {
+                self.began = Some((state.phase, now));
+                now
+            }
+        };
+        let elapsed = now.duration_since(began);
+        if elapsed < FIRST || state.bytes_done == 0 || state.bytes_total == 0 {
+            return String::new();
+        }
+        let rate = state.bytes_done as f64 / elapsed.as_secs_f64();
+        let left = state.bytes_total.saturating_sub(state.bytes_done) as f64 / rate;
+        format!("  {}/s  {} left", bytes(rate as u64), duration(left.ceil() as u64))
+    }
+}
+
+/// `40 s`, `3 min`, `2 h 5 min`
+fn duration(seconds: u64) -> String {
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds.div_ceil(60)),
+        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
 fn line(state: &ProgressState) -> String {
     if state.phase == Phase::Done {
         return String::new();
@@ -77,4 +116,26 @@ fn line(state: &ProgressState) -> String {
         text += &format!("  {} of {}", bytes(state.bytes_done), bytes(state.bytes_total));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pace_is_told_once_it_means_something() {
+        let mut pace = Pace::default();
+        let (start, half) = (Instant::now(), ProgressState { bytes_done: 50, bytes_total: 100, ..Default::default() });
+        let state = |phase| ProgressState { phase, ..half };
+        assert_eq!(pace.of(&state(Phase::Reading), start), "");
+        assert_eq!(pace.of(&state(Phase::Reading), start + Duration::from_secs(1)), "");
+        let said = pace.of(&state(Phase::Reading), start + Duration::from_secs(10));
+        assert!(said.ends_with("/s  10 s left"), "{said}");
+        let next = pace.of(&state(Phase::Staging), start + Duration::from_secs(11));
+        assert_eq!(next, "", "a new phase begins anew");
+        assert_eq!(
+            (duration(119), duration(180), duration(7_500)),
+            ("119 s".into(), "3 min".into(), "2 h 5 min".into())
+        );
+    }
 }

@@ -72,10 +72,24 @@ impl EngineConfig {
 /// # Errors
 /// `BadConfig`.
 pub fn size(text: &str) -> Result<u64> {
-    let bad = |why: &str| {
-        Error::new(ErrorKind::BadConfig, format!("the size \"{text}\" {why}"))
-            .hint("Write 4GiB, 512 MiB, 1.5GB or a number of bytes.")
-    };
+    let bytes = bytes_of(text)?;
+    if bytes < SMALLEST {
+        return Err(bad_size(text, "is below 64 MiB"));
+    }
+    Ok(bytes)
+}
+
+fn bad_size(text: &str, why: &str) -> Error {
+    Error::new(ErrorKind::BadConfig, format!("the size \"{text}\" {why}"))
+        .hint("Write 4GiB, 512 MiB, 1.5GB or a number of bytes.")
+}
+
+/// Bytes of a size of any amount.
+///
+/// # Errors
+/// `BadConfig`.
+pub fn bytes_of(text: &str) -> Result<u64> {
+    let bad = |why: &str| bad_size(text, why);
     let trimmed = text.trim();
     let digits = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
     let (number, unit) = trimmed.split_at(digits);
@@ -93,8 +107,8 @@ pub fn size(text: &str) -> Result<u64> {
         _ => return Err(bad("has an unknown unit")),
     };
     let bytes = number * factor;
-    if !(bytes >= SMALLEST as f64 && bytes <= 1e15) {
-        return Err(bad("is below 64 MiB or beyond reason"));
+    if !(1.0..=1e15).contains(&bytes) {
+        return Err(bad("is nothing or beyond reason"));
     }
     Ok(bytes as u64)
 }

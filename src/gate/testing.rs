@@ -61,6 +61,7 @@ pub fn sliced(mut plan: Plan) -> Plan {
         Spec::Append(kind) => kind.rows.slice = Some("p > 'a'".into()),
         Spec::Merge(kind) => kind.rows.slice = Some("p > 'a'".into()),
         Spec::Restore(_) | Spec::RestoreRows(_) | Spec::Undo(_) | Spec::UndoRows(_) => {}
+        Spec::Repartition(_) | Spec::Optimize(_) => {}
     }
     plan
 }

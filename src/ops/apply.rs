@@ -14,7 +14,7 @@ use super::overrides::overridden;
 use super::prepare::{classify, matching};
 use super::rebase::Footprint;
 use super::refusals::table_refusals;
-use super::{changes, clock, exchange, plan_file, recover, spool, verify};
+use super::{changes, clock, exchange, plan_file, recover, relayout, spool, verify};
 use crate::engine::Staged;
 use crate::engine::local::{discard_staged, left_behind};
 use crate::error::{Context as _, Error, ErrorKind, Result};
@@ -156,13 +156,14 @@ struct Run<'a> {
 
 async fn carry_out(run: &Run<'_>, entry: &mut Entry) -> Result<ApplyReport> {
     let Run { plan, newest, pinned, progress, .. } = *run;
-    let work = match plan.spec.lower() {
+    let mut work = match plan.spec.lower() {
         Change::Rows(_) => stage_rows(run).await?,
+        Change::Layout(_) => relayout::stage(plan, pinned, newest.snapshot(), run.id, progress).await?,
         Change::Files(_) => exchange_files(plan, pinned).await?,
     };
     // Before the removals get their times, so that nothing is promised for longer.
     let removed_at = chrono::Utc::now().timestamp_millis();
-    let (version, rebased_over) = match commit_work(run, &work, entry).await {
+    let (version, rebased_over) = match commit_work(run, &mut work, entry).await {
         Ok(done) => done,
         // Files of a commit whose outcome is unknown may be live.
         Err(error) if error.kind == ErrorKind::OutcomeUnknown => return Err(error),
@@ -284,7 +285,7 @@ async fn exchange_files(plan: &Plan, pinned: &OpenTable) -> Result<Work> {
 /// One commit, compare-and-swap. Where another writer was faster, what it did
 /// is read before the next version is tried. Gives the version and those that
 /// it was put on top of.
-async fn commit_work(run: &Run<'_>, work: &Work, entry: &mut Entry) -> Result<(u64, Vec<u64>)> {
+async fn commit_work(run: &Run<'_>, work: &mut Work, entry: &mut Entry) -> Result<(u64, Vec<u64>)> {
     /// Lost races before giving up: far more than a table sees in a minute.
     const TRIES: u32 = 100;
     let Run { plan, strict, id, pinned, journal, progress, .. } = *run;
@@ -295,6 +296,7 @@ async fn commit_work(run: &Run<'_>, work: &Work, entry: &mut Entry) -> Result<(u
         check_not_committed(&newest, id, plan).await?;
         let passed = footprint.check(plan, &newest).await?;
         check_strict(plan, strict, &passed)?;
+        relayout::carry_over(plan, pinned, &newest, work, id, progress).await?;
         // The last moment at which a cancel is a cancel.
         progress.check()?;
         progress.enter(Phase::Committing, 1, 0);

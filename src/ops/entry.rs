@@ -4,8 +4,10 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::engine::Staged;
 use crate::lake::commit;
-use crate::plan::Plan;
 use crate::plan::kinds::Io;
+use crate::plan::relayout::RaisedProtocol;
+use crate::plan::repartition::Repartition;
+use crate::plan::{Change, Plan, Spec};
 use crate::table::DataFile;
 
 /// What goes into the commit besides `commitInfo`.
@@ -27,6 +29,10 @@ pub fn actions(plan: &Plan, work: &Work, read_version: u64, version: u64, last: 
         info["inCommitTimestamp"] = json!(now);
     }
     let mut actions = vec![json!({"commitInfo": info}), transaction(plan, now)];
+    let layout = matches!(plan.spec.lower(), Change::Layout(_));
+    if let Spec::Repartition(Repartition { protocol: Some(protocol), .. }) = &plan.spec {
+        actions.push(protocol_action(protocol));
+    }
     if let Some(metadata) = &work.metadata {
         actions.push(json!({"metaData": metadata}));
     }
@@ -34,7 +40,27 @@ pub fn actions(plan: &Plan, work: &Work, read_version: u64, version: u64, last: 
     actions.extend(work.restored.iter().map(commit::add_again));
     actions.extend(work.staged.files.iter().map(commit::add_staged));
     actions.extend(work.staged.changes.iter().map(commit::change_file));
+    if layout {
+        // The rows are the same: streams and change feeds pass over them.
+        for action in actions.iter_mut().filter_map(Json::as_object_mut) {
+            for (_, file) in action.iter_mut().filter(|(kind, _)| *kind == "add" || *kind == "remove") {
+                file["dataChange"] = json!(false);
+            }
+        }
+    }
     actions
+}
+
+fn protocol_action(protocol: &RaisedProtocol) -> Json {
+    let mut action = json!({"minReaderVersion": protocol.min_reader, "minWriterVersion": protocol.min_writer});
+    for (key, features) in
+        [("readerFeatures", &protocol.reader_features), ("writerFeatures", &protocol.writer_features)]
+    {
+        if let Some(features) = features {
+            action[key] = json!(features);
+        }
+    }
+    json!({"protocol": action})
 }
 
 /// The application transaction of a plan (protocol, "Transaction Identifiers").

@@ -34,7 +34,11 @@ impl Footprint {
     /// `BadPlan` for partition values that the table's types cannot hold.
     pub fn of(plan: &Plan, metadata: &Metadata, removes: HashSet<FileId>) -> Result<Footprint> {
         let partitions = match plan.spec.lower() {
+            // It sees files only; those that came since are carried over.
+            Change::Layout(_) => Some(HashSet::new()),
             Change::Files(_) if matches!(&plan.spec, Spec::Restore(r) if r.partitions.is_none()) => None,
+            // Partitions of two layouts mean nothing beside each other.
+            Change::Files(_) if plan.spec.kind().brings_back().is_some_and(|(_, metadata)| metadata) => None,
             Change::Files(_) => Some(partitions(plan, metadata)?.into_iter().collect()),
             // What only adds sees nothing of the table.
             Change::Rows(rule) if rule.pairing == Pairing::Never => Some(HashSet::new()),

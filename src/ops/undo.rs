@@ -85,7 +85,7 @@ async fn inverse(
     let files = Files::of(&lines, &exchange::by_id(&before).await?, &live)?;
     let changed_metadata = lines.iter().any(|l| l.meta_data.is_some());
     let changes = if changed_metadata {
-        check_nothing_built_on(newest, found, &live, &files).await?;
+        check_nothing_built_on(newest, &before, found, &live, &files).await?;
         exchange::check_protocol(newest, &before)?;
         clock::check_metadata(newest.metadata(), before.metadata())?;
         changes::metadata_changes(newest.metadata(), before.metadata())
@@ -173,16 +173,25 @@ impl Files {
 /// of metadata, no file that was written under it.
 async fn check_nothing_built_on(
     newest: &Snapshot,
+    before: &Snapshot,
     found: &Operation,
     live: &BTreeMap<FileId, DataFile>,
     files: &Files,
 ) -> Result<()> {
+    let switched = before.metadata().partition_columns != newest.metadata().partition_columns;
     let refuse = |what: String| {
+        let hint =
+            "Taking it back would change what later commits rely on. `partwise plan restore` takes them back too.";
+        let by = before.metadata().partition_columns.join(",");
+        let by = if by.is_empty() { "none" } else { by.as_str() };
         Err(Error::new(
             ErrorKind::Conflict,
             format!("version {} changed the table's metadata, and {what}", found.version),
         )
-        .hint("Taking it back would change what later commits rely on. `partwise plan restore` takes them back too."))
+        .hint(match switched {
+            true => format!("{hint} `partwise plan repartition TABLE --by {by}` goes back and keeps them."),
+            false => hint.to_owned(),
+        }))
     };
     for version in found.version + 1..=newest.version() {
         if read_commit(newest.store(), version).await?.iter().any(|l| l.meta_data.is_some()) {

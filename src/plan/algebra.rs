@@ -1,18 +1,21 @@
 //! The small algebra that plan kinds lower to and engines implement.
 //!
-//! A kind is a [`Change`]: either a rule for rows (overwrite, replace-where, append,
-//! MERGE, SCD 2) or an exchange of whole files (undo, restore).
+//! A kind is a [`Change`]: a rule for rows (overwrite, replace-where, append,
+//! MERGE, SCD 2), an exchange of whole files (undo, restore), or another layout
+//! of the same rows (repartition, optimize).
 //! Engines know only this page, so a new kind needs no engine code.
 
 use serde::{Deserialize, Serialize};
 
 use super::clauses::{Clauses, MatchedAction, On};
+use super::relayout::Relayout;
 use crate::table::file::FileId;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
     Rows(RowRule),
     Files(FileExchange),
+    Layout(Relayout),
 }
 
 /// What becomes of each source row and each target row.

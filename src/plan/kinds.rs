@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::algebra::Change;
 use super::output::OutputShape;
 use super::view::SourceView;
-use super::{KeyFacts, RowTotals, append, merge, overwrite, replace_where, restore, scd2, undo};
+use super::{KeyFacts, RowTotals, append, merge, optimize, overwrite, repartition, replace_where, restore, scd2, undo};
 use crate::table::features::WriteKind;
 
 /// What a kind of plan says about itself. Everything else goes by the
@@ -122,6 +122,8 @@ kinds! {
     Append => append::Append,
     Merge => merge::Merge,
     Scd2 => scd2::Scd2,
+    Repartition => repartition::Repartition,
+    Optimize => optimize::Optimize,
     Restore => restore::Restore,
     RestoreRows => restore::RestoreRows,
     Undo => undo::Undo,

@@ -17,8 +17,11 @@ pub mod measures;
 pub mod merge;
 pub mod near_keys;
 pub mod operations;
+pub mod optimize;
 pub mod output;
 pub mod overwrite;
+pub mod relayout;
+pub mod repartition;
 pub mod replace_where;
 pub mod restore;
 pub mod scd2;
@@ -355,6 +358,7 @@ impl Plan {
         let updated = r.updated.unwrap_or(0).saturating_sub(r.touched_only);
         let exchanges = match self.spec.lower() {
             Change::Files(files) => !files.remove.is_empty() || !files.add.is_empty(),
+            Change::Layout(_) => self.files.removed > 0,
             Change::Rows(_) => false,
         };
         [r.inserted, updated, r.deleted].iter().any(|n| *n > 0) || exchanges || !self.metadata_changes.is_empty()

@@ -51,6 +51,10 @@ const WRITABLE: &[&str] = &[
     "inCommitTimestamp",
 ];
 
+/// What a rewrite of the same rows honours besides: it makes no value of its own,
+/// so there is none to number, to default or to widen.
+const KEPT_BY_LAYOUT: &[&str] = &["identityColumns", "allowColumnDefaults", "typeWidening", "typeWidening-preview"];
+
 /// What a write is about to do; features are refused by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriteKind {
@@ -60,6 +64,8 @@ pub enum WriteKind {
     Append,
     /// Rewrites files in which some rows stay.
     RowLevel,
+    /// Writes the same rows into other files.
+    Layout,
     /// Puts files back that the log knew before.
     Inverse,
     Restore,
@@ -127,14 +133,20 @@ impl Protocol {
         }
         match &self.writer_features {
             Some(features) => {
-                for feature in features.iter().filter(|f| !WRITABLE.contains(&f.as_str())) {
+                let kept = if kind == WriteKind::Layout { KEPT_BY_LAYOUT } else { &[] };
+                let honoured = |f: &&String| WRITABLE.contains(&f.as_str()) || kept.contains(&f.as_str());
+                for feature in features.iter().filter(|f| !honoured(f)) {
                     reasons.push(format!("table feature {feature}"));
                 }
             }
-            None if self.min_writer == 6 => reasons.push("writer version 6 (identity columns)".into()),
+            None if self.min_writer == 6 && kind != WriteKind::Layout => {
+                reasons.push("writer version 6 (identity columns)".into())
+            }
             None => {}
         }
-        if metadata.flag("delta.appendOnly") && kind != WriteKind::Append {
+        // Files may go where their rows stay (protocol, "Append-only Tables").
+        let keeps_rows = matches!(kind, WriteKind::Append | WriteKind::Layout);
+        if metadata.flag("delta.appendOnly") && !keeps_rows {
             reasons.push("delta.appendOnly = true (rows may only be added)".into());
         }
         let rewrites = matches!(kind, WriteKind::Overwrite | WriteKind::Append | WriteKind::RowLevel);
@@ -150,6 +162,9 @@ impl Protocol {
             if metadata.schema.fields.iter().any(|f| f.data_type.contains(&|t| matches!(t, super::DataType::Variant))) {
                 reasons.push("variant column".into());
             }
+        }
+        if kind == WriteKind::Layout {
+            reasons.extend(not_rewritten(metadata).map(str::to_owned));
         }
         if reasons.is_empty() {
             return Ok(());
@@ -169,6 +184,14 @@ impl Protocol {
     pub fn supports(&self, feature: &str) -> bool {
         self.writer_features.iter().flatten().chain(self.reader_features.iter().flatten()).any(|f| f == feature)
     }
+}
+
+/// What stands in the way of writing the same rows into new files.
+fn not_rewritten(metadata: &Metadata) -> impl Iterator<Item = &'static str> {
+    let variant = |f: &super::Field| f.data_type.contains(&|t| matches!(t, super::DataType::Variant));
+    let format = metadata.property("delta.parquet.format.version").map(|_| "delta.parquet.format.version");
+    let variant = metadata.schema.fields.iter().any(variant).then_some("variant column");
+    format.into_iter().chain(variant)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 
 mod check;
 mod clauses;
-mod generate;
+pub mod generate;
 mod numbers;
 mod pages;
 mod statement;
@@ -45,7 +45,7 @@ fn run(payload: Payload, make: Make) {
 }
 
 /// The same cases on every run.
-fn runner(cases: u32) -> TestRunner {
+pub fn runner(cases: u32) -> TestRunner {
     let config = Config { cases, failure_persistence: None, max_shrink_iters: 400, ..Config::default() };
     TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha))
 }

@@ -5,8 +5,9 @@ use serde_json::Value as Json;
 use super::table::Table;
 use super::{count, plural, roles};
 use crate::plan::measures::measures;
+use crate::plan::relayout::Order;
 use crate::plan::script::is_offered;
-use crate::plan::{Plan, PlanPartition, slice};
+use crate::plan::{Change, Layout, Plan, PlanPartition, slice};
 use crate::table::number::{bytes, grouped, grouped_text};
 use crate::table::value::escape_controls;
 
@@ -34,6 +35,7 @@ pub fn render(plan: &Plan) -> String {
     out += &rows(plan);
     out += &partitions(plan);
     out += &files(plan);
+    out += &layout(plan);
     out += &said(plan);
     out += &format!("\nverdict  {}\n", plan.verdict.as_str());
     out
@@ -50,6 +52,21 @@ fn files(plan: &Plan) -> String {
         grouped(plan.files.restored),
         plural(plan.files.rows_rewritten_unchanged, "row"),
     )
+}
+
+/// Partitions and files before and after, for plans that are about them.
+fn layout(plan: &Plan) -> String {
+    let Change::Layout(layout) = plan.spec.lower() else { return String::new() };
+    if !plan.compared {
+        return String::new();
+    }
+    let side = |l: &Layout| format!("{}, {} files", plural(l.partitions, "partition"), count(l.files));
+    let order = match &layout.order {
+        Order::None => String::new(),
+        Order::Columns(columns) => format!("; rows sorted by {}", columns.join(", ")),
+        Order::ZOrder(columns) => format!("; rows along a Z-order curve through {}", columns.join(", ")),
+    };
+    format!("layout   {} → {}{order}\n", side(&plan.layout.before), side(&plan.layout.after))
 }
 
 /// Whether the plan was refused before any row was compared: its counts are

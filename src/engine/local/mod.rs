@@ -27,6 +27,7 @@ mod ordered;
 mod outside;
 mod page;
 mod parked;
+pub mod relayout;
 mod roles;
 mod rows;
 mod scan;

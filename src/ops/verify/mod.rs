@@ -4,6 +4,7 @@ mod measures;
 
 use std::collections::BTreeSet;
 
+use super::relayout;
 use crate::engine::Staged;
 use crate::engine::local::verify::{measured, read_back};
 use crate::error::Result;
@@ -64,6 +65,8 @@ pub async fn verify(
             found.push(format!("the file {} came back into the log, but it is gone", file.path));
         }
     }
+    found.extend(relayout::unlike(plan, before.metadata(), after.metadata()));
+    let fresh = relayout::second_look(plan, fresh);
     match independent::check(after.store(), after.version(), &live, &fresh).await? {
         Opinion::Read(differences) => found.extend(differences),
         Opinion::Unable(why) => tracing::info!(%why, "delta-rs cannot give a second opinion on this table"),

@@ -142,6 +142,7 @@ fn write(plan: &Plan, facts: &Facts) -> Result<String> {
         }
         Spec::Merge(_) | Spec::Scd2(_) => merge(plan, facts)?,
         Spec::RestoreRows(_) | Spec::UndoRows(_) => return Err(missing("a statement for rows that come back")),
+        Spec::Repartition(_) | Spec::Optimize(_) => return Err(missing("a statement for another layout")),
     })
 }
 

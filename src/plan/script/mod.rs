@@ -158,13 +158,16 @@ fn check(plan: &Plan, engine: Engine) -> Result<()> {
     Ok(())
 }
 
-/// Going back that RESTORE of other engines does not know.
+/// Going back that RESTORE of other engines does not know, and layouts, whose
+/// proof only partwise has.
 fn beyond_restore(spec: &Spec) -> Option<&'static str> {
     match spec {
         Spec::Restore(restore) if restore.partitions.is_some() => Some("a restore of chosen partitions"),
         Spec::Restore(restore) if !restore.is_whole() => Some("a restore of the data alone"),
         Spec::RestoreRows(_) => Some("a restore by rows"),
         Spec::UndoRows(_) => Some("an undo by rows"),
+        Spec::Repartition(_) => Some("other partition columns of the same rows, with proof,"),
+        Spec::Optimize(_) => Some("a rewrite of chosen files"),
         _ => None,
     }
 }

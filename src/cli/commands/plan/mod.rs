@@ -2,7 +2,9 @@
 
 mod append;
 mod merge;
+mod optimize;
 mod overwrite;
+mod repartition;
 mod replace_where;
 mod restore;
 pub(super) mod road;
@@ -31,6 +33,10 @@ enum Kind {
     Merge(merge::Args),
     /// Close changed rows and insert their new versions (SCD type 2)
     Scd2(scd2::Args),
+    /// Partition the table by other columns, in one commit
+    Repartition(repartition::Args),
+    /// Join the small files of chosen partitions
+    Optimize(optimize::Args),
     /// Put the table, or chosen partitions, back to an earlier version
     Restore(restore::Args),
 }
@@ -42,6 +48,8 @@ pub async fn run(args: Args, session: &Session) -> Result<Outcome> {
         Kind::Append(args) => append::run(args, session).await,
         Kind::Merge(args) => merge::run(args, session).await,
         Kind::Scd2(args) => scd2::run(args, session).await,
+        Kind::Repartition(args) => repartition::run(args, session).await,
+        Kind::Optimize(args) => optimize::run(args, session).await,
         Kind::Restore(args) => restore::run(args, session).await,
     };
     answer.map(Outcome::Done)
