@@ -13,7 +13,7 @@ use super::overrides::overridden;
 use super::prepare::{classify, matching};
 use super::rebase::Footprint;
 use super::refusals::table_refusals;
-use super::{exchange, verify};
+use super::{exchange, vacuum, verify};
 use crate::engine::Staged;
 use crate::error::{Context as _, Error, ErrorKind, Result};
 use crate::journal::{Entry, Journal, Outcome};
@@ -77,8 +77,16 @@ pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progr
     let journal = Journal::new(&context.state_dir);
     let mut entry = begin(context, &plan, options);
     journal.write(&entry)?;
-    let run =
-        Run { plan: &plan, strict: options.strict, id, newest: &newest, pinned: &pinned, journal: &journal, progress };
+    let run = Run {
+        context,
+        plan: &plan,
+        strict: options.strict,
+        id,
+        newest: &newest,
+        pinned: &pinned,
+        journal: &journal,
+        progress,
+    };
     let outcome = carry_out(&run, &mut entry).await;
     entry.finished_at = Some(now());
     match &outcome {
@@ -130,6 +138,7 @@ async fn still_no_op(plan: &Plan, newest: &OpenTable, pinned: &OpenTable) -> Res
 
 /// What one apply goes by.
 struct Run<'a> {
+    context: &'a Context,
     plan: &'a Plan,
     strict: bool,
     id: Uuid,
@@ -145,6 +154,9 @@ async fn carry_out(run: &Run<'_>, entry: &mut Entry) -> Result<ApplyReport> {
     let work = match plan.spec.lower() {
         Change::Rows(_) => stage_rows(run).await?,
         Change::Files(_) => exchange_files(plan, pinned).await?,
+        Change::Vacuum(_) => {
+            return vacuum::sweep(run.context, plan, run.id, newest, run.journal, entry, progress).await;
+        }
     };
     let (after, rebased_over) = match commit_work(run, &work, entry).await {
         Ok(done) => done,

@@ -31,6 +31,7 @@ pub mod statement;
 pub mod strategy;
 mod table_config;
 pub mod undo;
+pub mod vacuum;
 mod verify;
 
 pub use apply::{ApplyOptions, ApplyReport, apply};
@@ -49,6 +50,7 @@ pub use statement::{Binding, Outline, OverwriteMode, from_statement, merge_of_cl
 pub use strategy::{Scd2Columns, Strategy};
 pub use table_config::{ConfigChange, SavedConfig, save_table_config, table_config_change};
 pub use undo::prepare_undo;
+pub use vacuum::{VacuumRequest, prepare_vacuum};
 
 /// What was done, when, by whom, and how to take it back.
 pub use crate::journal::{Entry as JournalEntry, Outcome as JournalOutcome};

@@ -35,6 +35,8 @@ impl Footprint {
     pub fn of(plan: &Plan, metadata: &Metadata, removes: HashSet<FileId>) -> Result<Footprint> {
         let partitions = match plan.spec.lower() {
             Change::Files(_) if plan.operation == "restore" => None,
+            // It changes nothing that a version is made of.
+            Change::Vacuum(_) => Some(HashSet::new()),
             Change::Files(_) => Some(partitions(plan, metadata)?.into_iter().collect()),
             // What only adds sees nothing of the table.
             Change::Rows(rule) if rule.pairing == Pairing::Never => Some(HashSet::new()),

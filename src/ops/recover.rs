@@ -59,7 +59,7 @@ async fn find(entry: &Entry, id: Uuid) -> Result<Option<u64>> {
 }
 
 /// Whether a process of this machine is still there.
-fn is_running(process: u32) -> bool {
+pub(super) fn is_running(process: u32) -> bool {
     if process == std::process::id() {
         return true;
     }

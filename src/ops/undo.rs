@@ -135,6 +135,10 @@ async fn find(newest: &Snapshot, operation: Option<&str>) -> Result<Found> {
         let info = lines.iter().find_map(|l| l.commit_info.as_ref());
         let Some(own) = info.and_then(|i| i.get("partwise")).and_then(Json::as_object) else { continue };
         let text = |key: &str| own.get(key).and_then(Json::as_str).map(str::to_owned);
+        // What left the folder does not come back.
+        if text("operation").as_deref() == Some("vacuum") {
+            continue;
+        }
         let Some(id) = text("id") else { continue };
         let undoes = text("undoes");
         let wanted = match operation {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::algebra::Change;
 use super::view::SourceView;
-use super::{KeyFacts, RowTotals, append, merge, overwrite, replace_where, restore, scd2, undo};
+use super::{KeyFacts, RowTotals, append, merge, overwrite, replace_where, restore, scd2, undo, vacuum};
 use crate::table::features::WriteKind;
 
 /// What a kind of plan says about itself. Everything else goes by the
@@ -118,6 +118,7 @@ kinds! {
     Scd2 => scd2::Scd2,
     Restore => restore::Restore,
     Undo => undo::Undo,
+    Vacuum => vacuum::Vacuum,
 }
 
 impl Spec {

@@ -13,6 +13,7 @@ pub mod delivery;
 pub mod effect;
 pub mod key_candidates;
 pub mod kinds;
+pub mod layouts;
 pub mod measures;
 pub mod merge;
 pub mod near_keys;
@@ -24,6 +25,7 @@ pub mod scd2;
 pub mod slice;
 pub mod technical;
 pub mod undo;
+pub mod vacuum;
 pub mod view;
 
 use serde::{Deserialize, Serialize};
@@ -352,6 +354,7 @@ impl Plan {
         let updated = r.updated.unwrap_or(0).saturating_sub(r.touched_only);
         let exchanges = match self.spec.lower() {
             Change::Files(files) => !files.remove.is_empty() || !files.add.is_empty(),
+            Change::Vacuum(files) => !files.is_empty(),
             Change::Rows(_) => false,
         };
         r.inserted + updated + r.deleted > 0 || exchanges || !self.metadata_changes.is_empty()

@@ -60,6 +60,8 @@ pub enum WriteKind {
     /// Puts files back that the log knew before.
     Inverse,
     Restore,
+    /// Removes files that no retained version needs.
+    Vacuum,
 }
 
 impl Protocol {
@@ -131,7 +133,7 @@ impl Protocol {
             None if self.min_writer == 6 => reasons.push("writer version 6 (identity columns)".into()),
             None => {}
         }
-        if metadata.flag("delta.appendOnly") && kind != WriteKind::Append {
+        if metadata.flag("delta.appendOnly") && !matches!(kind, WriteKind::Append | WriteKind::Vacuum) {
             reasons.push("delta.appendOnly = true (rows may only be added)".into());
         }
         if metadata.flag("delta.enableInCommitTimestamps") {

@@ -12,7 +12,7 @@ use deltalake::logstore::object_store::path::Path;
 use deltalake::parquet::arrow::ProjectionMask;
 use deltalake::parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 
-use super::action::{Add, Line, Sidecar, parse_lines};
+use super::action::{Add, Line, Remove, Sidecar, parse_lines};
 use super::segment::Checkpoint;
 use crate::error::{Context, Error, ErrorKind, Result};
 use crate::lake::store::TableStore;
@@ -80,8 +80,7 @@ pub async fn read_adds(
         }
     }
     for sidecar in sidecars {
-        let path = Path::parse(format!("_delta_log/_sidecars/{}", sidecar.path))
-            .context(ErrorKind::BadCheckpoint, || format!("the checkpoint names a strange sidecar {}", sidecar.path))?;
+        let path = sidecar_path(&sidecar)?;
         let bytes = store.get(&path).await?;
         adds_of_parquet(path.as_ref(), bytes, keep_rest, on_batch)?;
     }
@@ -117,7 +116,48 @@ fn reader(name: &str, bytes: Bytes, wanted: impl Fn(&str) -> bool) -> Result<Opt
 }
 
 fn head_lines(name: &str, bytes: Bytes) -> Result<Vec<Line>> {
-    let wanted = |path: &str| ["protocol.", "metaData.", "sidecar."].iter().any(|p| path.starts_with(p));
+    lines_of(name, bytes, &["protocol.", "metaData.", "sidecar."])
+}
+
+/// The tombstones of a checkpoint: files that were removed and may still be there.
+///
+/// # Errors
+/// `BadCheckpoint`, `Storage`.
+pub async fn read_removes(store: &TableStore, checkpoint: &Checkpoint) -> Result<Vec<Remove>> {
+    const WANTED: [&str; 4] = ["remove.path", "remove.deletionTimestamp", "remove.size", "remove.deletionVector."];
+    let mut removes = Vec::new();
+    let mut sidecars = Vec::new();
+    for part in &checkpoint.parts {
+        let bytes = store.get(&part.location).await?;
+        let name = part.location.as_ref();
+        let lines = match checkpoint.json {
+            true => parse_lines(name, &bytes)?,
+            false => {
+                sidecars.extend(head_lines(name, bytes.clone())?.into_iter().filter_map(|l| l.sidecar));
+                lines_of(name, bytes, &WANTED)?
+            }
+        };
+        for line in lines {
+            removes.extend(line.remove);
+            sidecars.extend(line.sidecar);
+        }
+    }
+    for sidecar in sidecars {
+        let path = sidecar_path(&sidecar)?;
+        let lines = lines_of(path.as_ref(), store.get(&path).await?, &WANTED)?;
+        removes.extend(lines.into_iter().filter_map(|l| l.remove));
+    }
+    Ok(removes)
+}
+
+fn sidecar_path(sidecar: &Sidecar) -> Result<Path> {
+    Path::parse(format!("_delta_log/_sidecars/{}", sidecar.path))
+        .context(ErrorKind::BadCheckpoint, || format!("the checkpoint names a strange sidecar {}", sidecar.path))
+}
+
+/// Rows of a checkpoint as lines, of the columns whose paths begin so.
+fn lines_of(name: &str, bytes: Bytes, prefixes: &[&str]) -> Result<Vec<Line>> {
+    let wanted = |path: &str| prefixes.iter().any(|p| path.starts_with(p));
     let Some(batches) = reader(name, bytes, wanted)? else { return Ok(Vec::new()) };
     let mut lines = Vec::new();
     for batch in batches {

@@ -7,6 +7,7 @@ mod replace_where;
 mod restore;
 pub(super) mod road;
 mod scd2;
+mod vacuum;
 
 use clap::Subcommand;
 
@@ -33,6 +34,8 @@ enum Kind {
     Scd2(scd2::Args),
     /// Put the whole table back to an earlier version
     Restore(restore::Args),
+    /// Remove files that no retained version needs; there is no undo
+    Vacuum(vacuum::Args),
 }
 
 pub async fn run(args: Args, session: &Session) -> Result<Outcome> {
@@ -43,6 +46,7 @@ pub async fn run(args: Args, session: &Session) -> Result<Outcome> {
         Kind::Merge(args) => merge::run(args, session).await,
         Kind::Scd2(args) => scd2::run(args, session).await,
         Kind::Restore(args) => restore::run(args, session).await,
+        Kind::Vacuum(args) => vacuum::run(args, session).await,
     };
     answer.map(Outcome::Done)
 }
