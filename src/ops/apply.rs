@@ -387,7 +387,7 @@ pub(super) fn undo_command_for(table: &str, operation: &str) -> String {
 }
 
 /// A word that a shell takes as it is.
-fn shell_word(text: &str) -> String {
+pub(super) fn shell_word(text: &str) -> String {
     let plain = text.chars().all(|c| c.is_alphanumeric() || "/._-+=:@".contains(c));
     if plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }

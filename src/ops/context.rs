@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::config::{Config, EngineConfig, TableConfig, folders};
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate::Thresholds;
+use crate::plan::layouts::Limits;
 
 #[derive(Debug, Clone)]
 pub struct Context {
@@ -24,6 +25,7 @@ pub struct TableSettings {
     pub known: TableConfig,
     pub thresholds: Thresholds,
     pub engine: EngineConfig,
+    pub layout: Limits,
 }
 
 impl Context {
@@ -73,12 +75,14 @@ impl Context {
     /// # Errors
     /// `BadConfig` for thresholds that do not fit.
     pub fn settings(&self, names: &[&str]) -> Result<TableSettings> {
-        let engine = self.config.engine.clone();
+        let (engine, layout) = (self.config.engine.clone(), self.config.layout.clone());
         Ok(match self.config.table(names) {
             Some((section, known)) => {
-                TableSettings { known: known.clone(), thresholds: self.config.thresholds(section)?, engine }
+                TableSettings { known: known.clone(), thresholds: self.config.thresholds(section)?, engine, layout }
             }
-            None => TableSettings { known: TableConfig::default(), thresholds: self.config.gates.clone(), engine },
+            None => {
+                TableSettings { known: TableConfig::default(), thresholds: self.config.gates.clone(), engine, layout }
+            }
         })
     }
 

@@ -59,8 +59,12 @@ pub fn info() -> TableInfo {
         {"name": "doc_number", "type": "long", "nullable": false, "metadata": {}},
         {"name": "amount", "type": "decimal(18,2)", "nullable": true, "metadata": {"comment": "in company currency"}}
     ]});
-    let mut settings =
-        TableSettings { known: Default::default(), thresholds: Thresholds::default(), engine: Default::default() };
+    let mut settings = TableSettings {
+        known: Default::default(),
+        thresholds: Thresholds::default(),
+        engine: Default::default(),
+        layout: Default::default(),
+    };
     settings.known.key = vec!["doc_number".into()];
     TableInfo {
         name: NAME.into(),

@@ -5,9 +5,11 @@ mod compare;
 mod demo;
 mod diff;
 mod files;
+mod health;
 mod history;
 mod journal;
 mod keys;
+mod layouts;
 mod partitions;
 mod plan;
 mod rows;
@@ -57,6 +59,10 @@ registry! {
     Diff => diff,
     /// Say what is wrong with a key, or which columns could be one
     Keys => keys,
+    /// Say how a table is: small files, skew, removed files, gaps, left-overs
+    Health => health,
+    /// Say how a table would lie under other partition columns
+    Layouts => layouts,
     /// Set every write strategy for a source side by side
     Compare => compare,
     /// Say what a write would do, and do it if asked

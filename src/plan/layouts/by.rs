@@ -74,21 +74,17 @@ impl LayoutBy {
         self.columns.iter().map(column).collect::<Vec<_>>().join(", ")
     }
 
-    /// For people: `region, month(dt)`, `none (sort by dt)`.
+    /// For people: `region, dt_month`, `none (sort by dt)`.
     pub fn label(&self) -> String {
         let columns = match self.columns.is_empty() {
             true => "none".to_owned(),
-            false => self.columns.iter().map(short).collect::<Vec<_>>().join(", "),
+            false => self.names().join(", "),
         };
         match self.sort_by.is_empty() {
             true => columns,
             false => format!("{columns} (sort by {})", self.sort_by.join(", ")),
         }
     }
-}
-
-fn short(column: &ByColumn) -> String {
-    column.expression.clone().unwrap_or_else(|| column.name.clone())
 }
 
 /// A name as SQL takes it.

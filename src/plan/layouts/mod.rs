@@ -7,6 +7,7 @@ pub mod breakers;
 pub mod by;
 pub mod limits;
 pub mod numbers;
+pub mod propose;
 
 use serde::{Deserialize, Serialize};
 
