@@ -20,3 +20,4 @@ mod shared_tables;
 mod support;
 mod table_config;
 mod tui;
+mod whatif;
