@@ -194,7 +194,7 @@ fn what_does_not_fit_is_told_before_anything_is_read() {
     for (text, said) in [
         ("nope", "no column nope"),
         ("year(dt) AS region", "has a column region already"),
-        ("frobnicate(dt) AS x", "frobnicate"),
+        ("frobnicate(dt) AS x", "FROBNICATE is not supported"),
         ("1 + 1 AS x", "names no column"),
     ] {
         let request = LayoutRequest { by: vec![by(text)], ..LayoutRequest::default() };

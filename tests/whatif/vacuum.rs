@@ -295,7 +295,7 @@ fn files_of_deletion_vectors_go_with_their_data_files() {
     let mut table = Fixture::new(bench.path("t"), shape);
     let mut a = table.add(&[row("a", 1), row("a", 2)], &FileOptions::default());
     let mut b = table.add(&[row("b", 1), row("b", 2)], &FileOptions::default());
-    let mut vector = |action: &mut serde_json::Value| {
+    let vector = |action: &mut serde_json::Value| {
         let id = uuid::Uuid::new_v4();
         let file = format!("deletion_vector_{id}.bin");
         fs::write(bench.path("t").join(&file), "x").unwrap();

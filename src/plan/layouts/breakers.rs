@@ -122,7 +122,8 @@ pub fn writers(commits: &[Commit]) -> Vec<WriterUse> {
             kinds.push(BreakerKind::ReplaceWhere);
         }
         // partwise reads the columns from the table each time.
-        if !partition_by.is_empty() && commit.operation_id().is_none() && !dynamic {
+        let writes = commit.operation() == Some("WRITE");
+        if writes && !partition_by.is_empty() && commit.operation_id().is_none() && !dynamic {
             kinds.push(BreakerKind::PartitionBy);
         }
         for kind in kinds {

@@ -27,8 +27,8 @@ impl Default for Limits {
         Limits {
             small_file_bytes: 16 << 20,
             target_file_bytes: 256 << 20,
-            partitioning_pays_bytes: 1_000_000_000_000,
-            partition_bytes: 100_000_000_000,
+            partitioning_pays_bytes: 1 << 40,
+            partition_bytes: 100 << 30,
             max_partitions: 10_000,
             max_skew: 20.0,
             sample_rows: 200_000,
