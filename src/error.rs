@@ -78,6 +78,9 @@ pub enum ErrorKind {
     MemoryLimit,
     /// A NULL in a column that the table declares NOT NULL.
     NotNullViolation,
+    /// A row for which a CHECK constraint, an invariant or the expression of a
+    /// generated column does not hold.
+    ConstraintViolation,
     /// The table moved past the plan.
     StalePlan,
     /// Another writer took the version and touched what the plan touches.
@@ -130,6 +133,40 @@ impl Error {
         self
     }
 
+    /// With a hint about the cause deep down, where that has an obvious one: a
+    /// full disk, missing rights.
+    pub fn explained(mut self) -> Self {
+        if let Some(trouble) = self.disk_trouble() {
+            self.hint = Some(match self.hint.take() {
+                Some(said) if said.contains(trouble) => said,
+                Some(said) => format!("{trouble} {said}"),
+                None => trouble.to_owned(),
+            });
+        }
+        self
+    }
+
+    fn disk_trouble(&self) -> Option<&'static str> {
+        use std::io::ErrorKind as Io;
+        let mut next = std::error::Error::source(self);
+        while let Some(cause) = next {
+            match cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind) {
+                Some(Io::StorageFull | Io::QuotaExceeded) => {
+                    return Some("The disk or the quota is full. Make room there, then do it again.");
+                }
+                Some(Io::PermissionDenied) => {
+                    return Some("This user may not write there. Check the owner and the rights of the folder.");
+                }
+                Some(Io::ReadOnlyFilesystem) => {
+                    return Some("The file system is mounted read-only. Mount it for writing, or name another folder.");
+                }
+                // An error of the system may be wrapped in another one.
+                _ => next = cause.source(),
+            }
+        }
+        None
+    }
+
     /// The process's exit code (contract, "Commands").
     pub fn exit_code(&self) -> u8 {
         use ErrorKind::*;
@@ -138,7 +175,7 @@ impl Error {
             GateFailed => 3,
             StalePlan | Conflict | SourceChanged => 4,
             Refused | UnsupportedFeature | ColumnMissing | ColumnUnknown | LossyType | KeyTypeMismatch
-            | DuplicateSourceKeys | RowsOutsidePredicate | NotNullViolation | StagedDiffers => 5,
+            | DuplicateSourceKeys | RowsOutsidePredicate | NotNullViolation | ConstraintViolation | StagedDiffers => 5,
             OutcomeUnknown => 6,
             VerifyFailed => 7,
             Cancelled => 130,

@@ -71,6 +71,9 @@ pub const ALL: &[Action] = &[
     Action::new(Id::Statement, "Plan a MERGE or INSERT statement", Scope::Table, &[ch('m')])
         .hint(31, "statement")
         .when(|f| (!f.at_latest).then_some("an old version is shown; @ goes to the newest")),
+    Action::new(Id::Thresholds, "The gates of this table and their thresholds", Scope::Table, &[ch('T')])
+        .hint(32, "gates")
+        .when(|f| (!f.table_known).then_some("the table is not read yet")),
     Action::new(Id::ViewLatest, "Show the newest version", Scope::Table, &[ch('@')]),
     Action::new(Id::UndoLast, "Undo the last operation of partwise", Scope::Table, &[ch('U')]).changes_table(),
     Action::new(Id::Open, "Show the rows of the partition", Scope::Partitions, &[code(KeyCode::Enter)])
@@ -83,6 +86,17 @@ pub const ALL: &[Action] = &[
     Action::new(Id::Open, "Show the table at this version", Scope::History, &[code(KeyCode::Enter)])
         .hint(10, "view")
         .when(|f| (!f.on_row).then_some("no version is selected")),
+    Action::new(Id::Mark, "Mark the version to compare another with", Scope::History, &[ch(' ')])
+        .hint(14, "mark")
+        .when(|f| (!f.on_row).then_some("no version is selected")),
+    Action::new(
+        Id::Changes,
+        "What changed since the marked version; else since the one before",
+        Scope::History,
+        &[ch('D')],
+    )
+    .hint(13, "diff")
+    .when(|f| (!f.on_row).then_some("no version is selected")),
     Action::new(Id::OnlyMarked, "Only commits that touched the marked partitions, or all", Scope::History, &[ch('p')])
         .hint(16, "only marked")
         .when(|f| (!f.marked && !f.filtered).then_some("no partition is marked; Space marks on the Partitions tab")),
@@ -119,6 +133,26 @@ pub const ALL: &[Action] = &[
     Action::new(Id::Open, "Take these columns as the key", Scope::Keys, &[code(KeyCode::Enter)])
         .hint(10, "take as key")
         .when(|f| (!f.on_row).then_some("no proposal is selected")),
+    Action::new(
+        Id::Harder,
+        "How bad the gate's failure is: off, warn, fail",
+        Scope::Gates,
+        &[ch(' '), code(KeyCode::Right)],
+    )
+    .hint(10, "off/warn/fail")
+    .when(|f| f.on_threshold.then_some("a threshold is a number; ⏎ or a digit changes it")),
+    Action::new(Id::Milder, "The other way round: fail, warn, off", Scope::Gates, &[code(KeyCode::Left)])
+        .when(|f| f.on_threshold.then_some("a threshold is a number; ⏎ or a digit changes it")),
+    Action::new(Id::EditThreshold, "Change the threshold", Scope::Gates, &[code(KeyCode::Enter)])
+        .hint(11, "change")
+        .when(|f| (!f.on_threshold).then_some("a gate has no number; Space changes how bad its failure is")),
+    Action::new(Id::ResetSetting, "Take the table's own value away", Scope::Gates, &[ch('r')])
+        .hint(12, "reset")
+        .when(|f| (!f.set_here).then_some("the table has no value of its own here")),
+    Action::new(Id::SaveConfig, "Save what was tried for this table", Scope::Gates, &[ctrl('s')])
+        .hint(13, "save")
+        .when(|f| (!f.unsaved).then_some("nothing was tried that is not saved")),
+    Action::new(Id::Back, "Drop what was tried; go back", Scope::Gates, &[code(KeyCode::Esc)]).hint(14, "drop, back"),
     Action::new(Id::Strategy(0), "The first strategy", Scope::Compare, &[ch('1')])
         .hint(10, "1–6 strategy")
         .when(|f| (f.strategies < 2).then_some("there is only this one")),
@@ -146,6 +180,9 @@ pub const ALL: &[Action] = &[
         .when(|f| (!f.has_plan).then_some("there is no plan yet")),
     Action::new(Id::PreviousPane, "Partitions, gates, rows", Scope::Compare, &[code(KeyCode::BackTab)]),
     Action::new(Id::Gates, "Show the gates", Scope::Compare, &[]),
+    Action::new(Id::Thresholds, "The gates of this plan: try other thresholds", Scope::Compare, &[ch('T')])
+        .hint(42, "thresholds")
+        .when(|f| (!f.has_plan).then_some("there is no plan yet")),
     Action::new(Id::Ignore, "Ignore the proposed technical columns, and compare again", Scope::Compare, &[ch('i')])
         .hint(11, "ignore them")
         .when(|f| (!f.proposal).then_some("no technical columns are proposed")),
@@ -170,6 +207,24 @@ pub const ALL: &[Action] = &[
     Action::new(Id::SavePlan, "Save the plan to a file", Scope::Compare, &[ch('w')])
         .hint(41, "save plan")
         .when(|f| (!f.has_plan).then_some("there is no plan yet")),
+    Action::new(Id::SaveScript(0), "Save the plan as a script for spark-sql", Scope::Compare, &[ch('X')])
+        .when(|f| (!f.has_plan).then_some("there is no plan yet")),
+    Action::new(Id::SaveScript(1), "Save the plan as a script for pyspark", Scope::Compare, &[])
+        .when(|f| (!f.has_plan).then_some("there is no plan yet")),
+    Action::new(Id::SaveScript(2), "Save the plan as a script for delta-rs", Scope::Compare, &[])
+        .when(|f| (!f.has_plan).then_some("there is no plan yet")),
+    Action::new(Id::NextPane, "Partitions, rows", Scope::Changes, &[code(KeyCode::Tab)])
+        .hint(10, "rows")
+        .when(|f| (!f.has_plan).then_some("the versions are not compared yet")),
+    Action::new(Id::PreviousPane, "Rows, partitions", Scope::Changes, &[code(KeyCode::BackTab)]),
+    Action::new(Id::Open, "Show the rows", Scope::Changes, &[code(KeyCode::Enter)]),
+    Action::new(Id::NextEffect, "Rows of the next effect", Scope::Changes, &[ch(']')])
+        .hint(12, "effect")
+        .when(|f| (!f.has_plan).then_some("the versions are not compared yet")),
+    Action::new(Id::PreviousEffect, "Rows of the effect before", Scope::Changes, &[ch('[')]),
+    Action::new(Id::Export, "Export the rows of this effect to a file", Scope::Changes, &[ch('x')])
+        .hint(13, "export")
+        .when(|f| (!f.has_plan).then_some("the versions are not compared yet")),
     Action::new(Id::UndoThis, "Undo this operation", Scope::Apply, &[ch('u')])
         .hint(10, "undo…")
         .changes_table()

@@ -55,6 +55,8 @@ pub enum Id {
     ViewLatest,
     Compare,
     OnlyMarked,
+    /// What changed between two versions.
+    Changes,
     Restore,
     UndoLast,
     /// A strategy of the compare screen, from 0.
@@ -65,6 +67,8 @@ pub enum Id {
     Gates,
     Apply,
     SavePlan,
+    /// The plan as a script for another engine, by its place in their list.
+    SaveScript(u8),
     Export,
     UndoThis,
     /// The box for a statement.
@@ -76,6 +80,14 @@ pub enum Id {
     SaveConfig,
     /// What is wrong with the key, and what could be one.
     Keys,
+    /// The gates of the table, and to try other thresholds.
+    Thresholds,
+    /// A gate's failure counts less, or more.
+    Milder,
+    Harder,
+    EditThreshold,
+    /// What the table's section says of a threshold or gate, away.
+    ResetSetting,
     /// The proposed technical columns, and compare again.
     Ignore,
 }
@@ -100,7 +112,11 @@ pub enum Scope {
     /// The box for a statement; plain keys are text.
     Paste,
     Keys,
+    /// The gates of a table.
+    Gates,
     Compare,
+    /// What changed between two versions.
+    Changes,
     /// While an operation is carried out, and its result.
     Apply,
 }
@@ -127,7 +143,9 @@ impl Scope {
             Scope::Form => "Form of a comparison",
             Scope::Paste => "Statement",
             Scope::Keys => "Keys",
+            Scope::Gates => "Gates",
             Scope::Compare => "Compare",
+            Scope::Changes => "Two versions",
             Scope::Apply => "Progress and result",
         }
     }
@@ -179,6 +197,10 @@ pub struct Facts {
     pub sortable: bool,
     /// The form says other things about the table than the config.
     pub unsaved: bool,
+    /// The cursor is on a threshold, not on a gate.
+    pub on_threshold: bool,
+    /// The table has a value of its own there.
+    pub set_here: bool,
     /// Plans on the screen.
     pub strategies: usize,
     /// Technical columns are proposed.

@@ -2,10 +2,11 @@
 
 use clap::Args;
 
+use crate::config::engine::byte_size;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ops::{At, Binding, SourceRequest};
-use crate::plan::operations;
 use crate::plan::view::{OperationColumn, SourceView};
+use crate::plan::{OutputShape, operations};
 use crate::predicate::Predicate;
 use crate::table::value::parse_timestamp;
 
@@ -50,6 +51,28 @@ pub fn column_name(text: &str) -> std::result::Result<String, String> {
     }
 }
 
+/// How many files are written.
+#[derive(Debug, Clone, Args)]
+pub struct OutputArgs {
+    /// Write exactly N files into each partition
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "target_file_size")]
+    pub files_per_partition: Option<u32>,
+    /// Close a data file near this size, such as 128MB [default: the table's
+    /// delta.targetFileSize, else the config's, else 256MB]
+    #[arg(long, value_name = "SIZE", value_parser = file_size)]
+    pub target_file_size: Option<u64>,
+}
+
+impl OutputArgs {
+    pub fn shape(&self) -> OutputShape {
+        OutputShape { files_per_partition: self.files_per_partition, target_file_bytes: self.target_file_size }
+    }
+}
+
+fn file_size(text: &str) -> std::result::Result<u64, String> {
+    byte_size(text).ok_or_else(|| format!("'{text}' is no size; write 128MB, 1g or a number of bytes"))
+}
+
 #[derive(Debug, Clone, Args)]
 pub struct SourceArgs {
     /// What was delivered: a Parquet file, folder or glob, or a Delta table.
@@ -78,6 +101,8 @@ pub struct SourceArgs {
     /// known ones: upsert, delete or before-image; auto finds the column
     #[arg(long, value_name = "COLUMN[=CODE:MEANING,…]", value_parser = operations::parse)]
     pub operation_column: Option<OperationColumn>,
+    #[command(flatten)]
+    pub output: OutputArgs,
     /// Compare every cell of rows whose hashes are equal
     #[arg(long)]
     pub exact_cells: bool,
@@ -101,6 +126,7 @@ impl SourceArgs {
             slice: self.slice.clone(),
             expect_rows: self.expect_rows,
             exact_cells: self.exact_cells,
+            output: self.output.shape(),
             view: SourceView {
                 operations: self.operation_column.clone(),
                 latest_by: self.latest_by.clone(),

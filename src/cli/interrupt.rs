@@ -14,6 +14,10 @@ pub fn watch(progress: Progress) {
         while tokio::signal::ctrl_c().await.is_ok() {
             match progress.state().phase {
                 Phase::Committing => say("the commit is on its way and cannot be stopped; waiting for its outcome"),
+                Phase::Verifying | Phase::Done if !asked => {
+                    say("the commit stands; it is being read back. Once more ends at once, without that");
+                    asked = true;
+                }
                 _ if asked => std::process::exit(INTERRUPTED),
                 _ => {
                     say("stopping; once more ends at once");

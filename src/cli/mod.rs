@@ -134,11 +134,23 @@ pub async fn run(command: Command, context: ops::Context, global: &Global) -> Re
     };
     interrupt::watch(progress.clone());
     let only_reads = command.only_reads();
+    if !only_reads {
+        settle(&session.context).await;
+    }
     tokio::select! {
         outcome = command.run(&session) => outcome,
         // A writing operation must come to its own end: it knows whether
         // anything was committed.
         () = progress.token().cancelled(), if only_reads => Err(Error::new(ErrorKind::Cancelled, "interrupted")),
+    }
+}
+
+/// Before anything is written: how operations ended that a crash left open.
+async fn settle(context: &ops::Context) {
+    match ops::recover(context).await {
+        Ok(settled) => settled.iter().for_each(|entry| narrate::say(&ops::recover::said(entry))),
+        // Whatever needs the journal will say so again, and stop.
+        Err(error) => narrate::say(&format!("what was in flight is not known: {}", error.full_message())),
     }
 }
 

@@ -5,7 +5,7 @@ use super::scan::{Kind, Statement, scan};
 use super::{Config, TableConfig};
 use crate::error::{Error, ErrorKind, Result};
 
-const TABLES: &str = "tables";
+pub(super) const TABLES: &str = "tables";
 
 /// The lists of a table's section, by their names in the file.
 fn lists(known: &TableConfig) -> [(&'static str, &Vec<String>); 4] {
@@ -34,7 +34,7 @@ pub fn set_table(text: &str, name: &str, wanted: &TableConfig) -> Result<String>
     }
 }
 
-fn by_hand(name: &str, why: &str) -> Error {
+pub(super) fn by_hand(name: &str, why: &str) -> Error {
     Error::new(ErrorKind::BadConfig, format!("[tables.{}] cannot be changed here: {why}", quoted(name)))
         .hint("Change it in an editor; nothing was written.")
 }
@@ -138,7 +138,7 @@ fn array(columns: &[String]) -> String {
 }
 
 /// A basic string of TOML.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {

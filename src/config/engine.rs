@@ -18,6 +18,9 @@ pub struct EngineConfig {
     pub memory_limit: Option<String>,
     /// Where rows go that do not fit; unset: the platform's cache folder.
     pub spill_dir: Option<String>,
+    /// A data file is closed near this size, such as `128MB`, where neither the
+    /// command nor the table says another; unset: 256 MiB.
+    pub target_file_size: Option<String>,
     /// Bytes of rows that stay in memory, whatever the limit says. No file sets
     /// it: it is for tests that want rows on disk.
     #[serde(skip)]
@@ -28,7 +31,20 @@ impl EngineConfig {
     /// # Errors
     /// `BadConfig` for a size that is none.
     pub fn check(&self) -> Result<()> {
-        self.memory_limit.as_deref().map(size).transpose().map(drop)
+        self.memory_limit.as_deref().map(size).transpose()?;
+        self.target_file_size().map(drop)
+    }
+
+    /// Bytes.
+    ///
+    /// # Errors
+    /// `BadConfig` for a size that is none.
+    pub fn target_file_size(&self) -> Result<Option<u64>> {
+        let Some(text) = &self.target_file_size else { return Ok(None) };
+        byte_size(text).map(Some).ok_or_else(|| {
+            Error::new(ErrorKind::BadConfig, format!("target_file_size is \"{text}\", which is no size"))
+                .hint("Write 128MB, 1g or a number of bytes.")
+        })
     }
 
     /// Bytes. The environment's `PARTWISE_MEMORY_LIMIT` goes before the config.
@@ -83,6 +99,23 @@ pub fn size(text: &str) -> Result<u64> {
     Ok(bytes as u64)
 }
 
+/// Bytes of a file size as Spark reads it: `128m`, `128MB` and `128 MiB` are the
+/// same, powers of 1024. `None` for what is none, and for zero.
+pub fn byte_size(text: &str) -> Option<u64> {
+    let text = text.trim().to_ascii_lowercase();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let shift = match unit.trim() {
+        "" | "b" => 0,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        "t" | "tb" | "tib" => 40,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(1 << shift).filter(|bytes| *bytes > 0)
+}
+
 /// Bytes that programs can have without swapping, where the platform tells.
 fn available() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
@@ -101,6 +134,8 @@ mod tests {
         assert_eq!(size(" 512 MiB ").unwrap(), 512 << 20);
         assert_eq!(size("1.5GB").unwrap(), 1_500_000_000);
         assert_eq!(size("104857600").unwrap(), 100 << 20);
+        let sizes = ["128MB", "128m", "134217728", "1 GiB", "0", "x", "1.5g", "99999999999t"].map(byte_size);
+        assert_eq!(sizes, [Some(128 << 20), Some(128 << 20), Some(128 << 20), Some(1 << 30), None, None, None, None]);
         for wrong in ["", "GiB", "4 apples", "1KiB", "-1GiB", "nan", "1e400"] {
             assert_eq!(size(wrong).unwrap_err().kind, ErrorKind::BadConfig, "{wrong}");
         }

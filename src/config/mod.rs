@@ -2,6 +2,7 @@
 
 pub mod diff;
 pub mod edit;
+pub mod edit_gates;
 pub mod engine;
 pub mod folders;
 mod scan;
@@ -134,16 +135,7 @@ impl Config {
         let bad =
             |e: &dyn std::fmt::Display| Error::new(ErrorKind::BadConfig, format!("[tables.\"{section}\".gates]: {e}"));
         let Some(table) = self.tables.get(section) else { return Ok(self.gates.clone()) };
-        let mut merged = toml::Table::try_from(&self.gates).map_err(|e| bad(&e))?;
-        for (key, value) in &table.gates {
-            match (merged.get_mut(key), value) {
-                (Some(toml::Value::Table(into)), toml::Value::Table(from)) => into.extend(from.clone()),
-                _ => {
-                    merged.insert(key.clone(), value.clone());
-                }
-            }
-        }
-        merged.try_into().map_err(|e| bad(&e))
+        self.gates.with(&table.gates).map_err(|said| bad(&said))
     }
 
     /// Where a configured lake is.

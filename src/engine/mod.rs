@@ -19,7 +19,7 @@ use crate::lake::Snapshot;
 use crate::lake::commit::StagedFile;
 use crate::plan::clauses::KeyPair;
 use crate::plan::view::SourceView;
-use crate::plan::{Effect, Effects, KeyFacts, RowRule};
+use crate::plan::{Effect, Effects, KeyFacts, OutputShape, RowRule};
 use crate::progress::Progress;
 use crate::source::{Matching, Source};
 use crate::table::number::Sum;
@@ -43,6 +43,8 @@ pub struct RowJob {
     pub files: Option<Vec<DataFile>>,
     pub exact_cells: bool,
     pub spilling: Spilling,
+    /// How files are cut, where the job is staged.
+    pub output: OutputShape,
     pub ignore: Vec<String>,
     pub measures: Vec<String>,
     /// (column, whether the config names it)
@@ -97,12 +99,26 @@ pub struct Summary {
     pub ambiguous_examples: Vec<String>,
     /// NULLs among the delivered values of columns that must not be NULL.
     pub not_null: Vec<(String, u64)>,
+    /// Rows that would be written against what the table demands of each row.
+    pub broken: Vec<Broken>,
     pub removed: Vec<DataFile>,
     pub rows_rewritten_unchanged: u64,
     pub table_partitions: u64,
     pub table_files: u64,
     /// Partitions that the table will have.
     pub partitions_after: u64,
+}
+
+/// A demand of the table that rows of a plan break.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    /// Such as `CHECK constraint positive (v > 0)`.
+    pub demand: String,
+    /// Whether it is a NULL where none may be.
+    pub is_null: bool,
+    pub rows: u64,
+    /// The cells of one of the rows that matter, for people.
+    pub example: Option<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -143,6 +159,8 @@ pub struct EffectRow {
 #[derive(Debug, Clone, Default)]
 pub struct Staged {
     pub files: Vec<StagedFile>,
+    /// Files of the change data feed, where the commit needs them.
+    pub changes: Vec<StagedFile>,
     pub partitions: BTreeMap<PartitionTuple, RowSet>,
     /// Wrapping sums of cell hashes, per column of the schema.
     pub columns: Vec<u128>,

@@ -20,7 +20,7 @@ impl Gate for AlreadyApplied {
     fn severity(&self, class: Class) -> Severity {
         match class {
             Class::Append | Class::Merge | Class::MergeDelete => Severity::Fail,
-            Class::Replace | Class::Inverse => Severity::Off,
+            Class::Replace | Class::Layout | Class::Inverse => Severity::Off,
         }
     }
 

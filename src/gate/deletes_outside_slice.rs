@@ -19,7 +19,7 @@ impl Gate for DeletesOutsideSlice {
     fn severity(&self, class: Class) -> Severity {
         match class {
             Class::MergeDelete => Severity::Fail,
-            Class::Replace | Class::Append | Class::Merge | Class::Inverse => Severity::Off,
+            Class::Replace | Class::Append | Class::Merge | Class::Layout | Class::Inverse => Severity::Off,
         }
     }
 

@@ -37,6 +37,39 @@ pub struct Evidence {
     /// A column of the source that says what became of each row, as change
     /// feeds and delta extracts have one.
     pub operation_column: Option<String>,
+    /// Per partition of the plan; empty where nobody looked.
+    pub row_history: Vec<PartitionHistory>,
+    /// `None` where nothing is staged, and where the store does not tell.
+    pub space: Option<Space>,
+}
+
+/// A partition's rows after the last commits that changed its data.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PartitionHistory {
+    /// As [`crate::plan::PlanPartition::label`] says it.
+    pub label: String,
+    /// Rows of the whole partition now; `None` where the log does not count them.
+    pub now: Option<u64>,
+    /// Newest first. Versions after which the rows are unknown are left out.
+    pub versions: Vec<VersionRows>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct VersionRows {
+    pub version: u64,
+    /// Live rows of the partition after it.
+    pub rows: u64,
+    /// Live rows before it, where the log counts them.
+    pub before: Option<u64>,
+}
+
+/// Bytes on the file system of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Space {
+    /// What staging takes, estimated.
+    pub staged_bytes: u64,
+    /// What a person without special rights can still write.
+    pub free_bytes: u64,
 }
 
 /// Source rows whose key has no equal in the slice, but one that reads the same.

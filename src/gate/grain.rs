@@ -19,10 +19,14 @@ impl Gate for Grain {
         "the source is not finer than the partition, such as one day of a month: what it would delete does not lie on days that it does not hold"
     }
 
+    fn settings(&self) -> &'static [&'static str] {
+        &["grain_min_days", "grain_max_percent_of_days", "grain_min_percent_lost", "grain_min_percent_explained"]
+    }
+
     fn severity(&self, class: Class) -> Severity {
         match class {
             Class::Replace | Class::MergeDelete => Severity::Fail,
-            Class::Append | Class::Merge | Class::Inverse => Severity::Off,
+            Class::Append | Class::Merge | Class::Layout | Class::Inverse => Severity::Off,
         }
     }
 

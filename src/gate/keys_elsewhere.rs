@@ -17,14 +17,14 @@ impl Gate for KeysElsewhere {
     }
 
     fn about(&self) -> &'static str {
-        "no key of the source lives in a partition outside the slice, where it would be doubled or moved"
+        "no key of the source lives in a partition outside the slice, where it would be doubled (a warning where a MERGE only moves it)"
     }
 
     fn severity(&self, class: Class) -> Severity {
         match class {
             Class::Replace | Class::Merge | Class::MergeDelete => Severity::Fail,
             Class::Append => Severity::Warn,
-            Class::Inverse => Severity::Off,
+            Class::Layout | Class::Inverse => Severity::Off,
         }
     }
 

@@ -33,10 +33,14 @@ impl Gate for MeasureDrift {
         "the sums of the measures change little, against the sum of the absolute values; partitions without rows now are left out"
     }
 
+    fn settings(&self) -> &'static [&'static str] {
+        &["measure_drift_max_percent"]
+    }
+
     fn severity(&self, class: Class) -> Severity {
         match class {
             Class::Replace | Class::Merge | Class::MergeDelete | Class::Inverse => Severity::Warn,
-            Class::Append => Severity::Off,
+            Class::Append | Class::Layout => Severity::Off,
         }
     }
 

@@ -20,7 +20,7 @@ impl Gate for MissingSlice {
         match class {
             Class::Replace => Severity::Fail,
             Class::Merge | Class::MergeDelete => Severity::Warn,
-            Class::Append | Class::Inverse => Severity::Off,
+            Class::Append | Class::Layout | Class::Inverse => Severity::Off,
         }
     }
 

@@ -8,6 +8,8 @@ mod deletes_outside_slice;
 mod duplicate_keys;
 mod empty_source;
 pub mod evidence;
+#[cfg(test)]
+mod examples;
 mod expected_rows;
 mod grain;
 mod keys_elsewhere;
@@ -19,19 +21,25 @@ mod null_keys;
 mod null_partition;
 mod operation_column;
 mod row_count;
+mod row_count_history;
+pub mod settings;
 mod skew;
 mod small_files;
+mod space;
 #[cfg(test)]
 mod testing;
 pub mod thresholds;
 mod too_many_partitions;
+pub mod tuning;
 mod unexpected_partition;
 mod vanished_group;
 mod words;
 mod zombies;
 
 pub use evidence::Evidence;
+pub use settings::{SETTINGS, Setting, setting};
 pub use thresholds::{Severity, Thresholds};
+pub use tuning::{Origin, Tuning};
 
 use serde_json::{Map, Value as Json};
 
@@ -78,16 +86,25 @@ pub trait Gate: Sync {
     /// One line for the documentation.
     fn about(&self) -> &'static str;
 
+    /// The thresholds that it goes by, by their names in the config.
+    fn settings(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// How bad a failure is for this kind of plan, before the config is asked.
     fn severity(&self, class: Class) -> Severity;
 
     fn judge(&self, plan: &Plan, evidence: &Evidence, thresholds: &Thresholds) -> Option<Finding>;
 }
 
+/// The gate that needs the log's past.
+pub const ROW_COUNT_HISTORY: &str = "row-count-history";
+
 /// Every gate, in the order in which people read them.
 pub const ALL: &[&dyn Gate] = &[
     &empty_source::EmptySource,
     &row_count::RowCount,
+    &row_count_history::RowCountHistory,
     &expected_rows::ExpectedRows,
     &operation_column::OperationColumn,
     &vanished_group::VanishedGroup,
@@ -107,6 +124,7 @@ pub const ALL: &[&dyn Gate] = &[
     &small_files::SmallFiles,
     &skew::Skew,
     &already_applied::AlreadyApplied,
+    &space::Space,
 ];
 
 /// Judges a plan by every gate that applies to its kind. A gate's own verdict
@@ -114,7 +132,7 @@ pub const ALL: &[&dyn Gate] = &[
 pub fn judge(plan: &Plan, evidence: &Evidence, thresholds: &Thresholds) -> Vec<GateResult> {
     let mut results = Vec::new();
     for gate in ALL {
-        let severity = thresholds.severity(gate.name()).unwrap_or_else(|| gate.severity(plan.spec.kind().class()));
+        let severity = severity(*gate, plan.spec.kind().class(), thresholds);
         if severity == Severity::Off {
             continue;
         }
@@ -137,6 +155,12 @@ pub fn judge(plan: &Plan, evidence: &Evidence, thresholds: &Thresholds) -> Vec<G
     results
 }
 
+/// How bad a gate's failure is for a kind of plan: the config's word goes
+/// before the gate's own.
+pub fn severity(gate: &dyn Gate, class: Class, thresholds: &Thresholds) -> Severity {
+    thresholds.severity(gate.name()).unwrap_or_else(|| gate.severity(class))
+}
+
 pub fn find(name: &str) -> Option<&'static dyn Gate> {
     ALL.iter().copied().find(|g| g.name() == name)
 }
@@ -149,6 +173,14 @@ pub fn documentation() -> String {
     for gate in ALL {
         let on: Vec<&str> = Class::ALL.iter().map(|(class, _)| gate.severity(*class).as_str()).collect();
         text.push_str(&format!("| {} | {} | {} |\n", gate.name(), on.join(" | "), gate.about()));
+    }
+    text.push_str(
+        "\n## Thresholds\n\n| threshold | default | judged by | what it means |\n| --- | --- | --- | --- |\n",
+    );
+    for setting in SETTINGS {
+        let gates: Vec<&str> = ALL.iter().filter(|g| g.settings().contains(&setting.name)).map(|g| g.name()).collect();
+        let default = setting.shown(&Thresholds::default());
+        text.push_str(&format!("| `{}` | {default} | {} | {} |\n", setting.name, gates.join(", "), setting.about));
     }
     text
 }

@@ -19,7 +19,7 @@ impl Gate for NearDuplicateKeys {
     fn severity(&self, class: Class) -> Severity {
         match class {
             Class::Replace | Class::Append | Class::Merge | Class::MergeDelete => Severity::Warn,
-            Class::Inverse => Severity::Off,
+            Class::Layout | Class::Inverse => Severity::Off,
         }
     }
 

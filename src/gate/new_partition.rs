@@ -26,10 +26,14 @@ impl Gate for NewPartition {
         "no partition is new with a date out of range (2062-01-01), or with a value that a table of many partitions never had; newer ones are how a table grows"
     }
 
+    fn settings(&self) -> &'static [&'static str] {
+        &["new_partition_min_known", "new_partition_max_years_ahead"]
+    }
+
     fn severity(&self, class: Class) -> Severity {
         match class {
             Class::Replace | Class::Append | Class::Merge | Class::MergeDelete => Severity::Warn,
-            Class::Inverse => Severity::Off,
+            Class::Layout | Class::Inverse => Severity::Off,
         }
     }
 

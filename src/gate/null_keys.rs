@@ -20,7 +20,7 @@ impl Gate for NullKeys {
         match class {
             Class::Replace | Class::Merge | Class::MergeDelete => Severity::Fail,
             Class::Append => Severity::Warn,
-            Class::Inverse => Severity::Off,
+            Class::Layout | Class::Inverse => Severity::Off,
         }
     }
 

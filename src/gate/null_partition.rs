@@ -18,7 +18,7 @@ impl Gate for NullPartition {
 
     fn severity(&self, class: Class) -> Severity {
         match class {
-            Class::Replace | Class::Append | Class::Merge | Class::MergeDelete => Severity::Warn,
+            Class::Replace | Class::Append | Class::Merge | Class::MergeDelete | Class::Layout => Severity::Warn,
             Class::Inverse => Severity::Off,
         }
     }
@@ -44,7 +44,7 @@ impl Gate for NullPartition {
                 rows_of(empties)
             ));
         }
-        Some(Finding::pass(rows, threshold, said.join("; ")).of(GateStatus::Warn))
+        Some(Finding::pass(rows, threshold, said.join("; ")).of(GateStatus::Fail))
     }
 }
 
@@ -61,8 +61,8 @@ mod tests {
             ..Evidence::default()
         };
         says(&NullPartition, &append(), &of(0, 0), GateStatus::Pass, "no NULL in p");
-        says(&NullPartition, &append(), &of(2, 0), GateStatus::Warn, "2 rows with NULL in p");
-        says(&NullPartition, &append(), &of(0, 1), GateStatus::Warn, "1 row with the empty string in p");
+        says(&NullPartition, &append(), &of(2, 0), GateStatus::Fail, "2 rows with NULL in p");
+        says(&NullPartition, &append(), &of(0, 1), GateStatus::Fail, "1 row with the empty string in p");
         let whole = Plan { partition_columns: Vec::new(), ..append() };
         assert!(silent(&NullPartition, &whole, &of(2, 0)), "an unpartitioned table has no such column");
     }

@@ -21,7 +21,7 @@ impl Gate for OperationColumn {
     fn severity(&self, class: Class) -> Severity {
         match class {
             Class::Replace | Class::Append | Class::Merge | Class::MergeDelete => Severity::Fail,
-            Class::Inverse => Severity::Off,
+            Class::Layout | Class::Inverse => Severity::Off,
         }
     }
 

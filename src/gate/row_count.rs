@@ -18,11 +18,15 @@ impl Gate for RowCount {
         "each partition is delivered with about as many rows as it has now"
     }
 
+    fn settings(&self) -> &'static [&'static str] {
+        &["row_count_min_percent", "row_count_max_percent", "row_count_warn_percent", "row_count_exempt_rows"]
+    }
+
     fn severity(&self, class: Class) -> Severity {
         match class {
             Class::Replace | Class::MergeDelete => Severity::Fail,
             Class::Inverse => Severity::Warn,
-            Class::Append | Class::Merge => Severity::Off,
+            Class::Append | Class::Merge | Class::Layout => Severity::Off,
         }
     }
 

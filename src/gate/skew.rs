@@ -20,9 +20,13 @@ impl Gate for Skew {
         "no written partition is many times as large as the middle one"
     }
 
+    fn settings(&self) -> &'static [&'static str] {
+        &["skew_max_factor", "skew_min_rows"]
+    }
+
     fn severity(&self, class: Class) -> Severity {
         match class {
-            Class::Replace | Class::Append | Class::Merge | Class::MergeDelete => Severity::Warn,
+            Class::Replace | Class::Append | Class::Merge | Class::MergeDelete | Class::Layout => Severity::Warn,
             Class::Inverse => Severity::Off,
         }
     }

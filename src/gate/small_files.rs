@@ -16,9 +16,13 @@ impl Gate for SmallFiles {
         "a write to many partitions does not make a tiny file in each; sizes are estimated from the bytes that a row takes now"
     }
 
+    fn settings(&self) -> &'static [&'static str] {
+        &["small_files_min_partitions", "small_files_min_bytes"]
+    }
+
     fn severity(&self, class: Class) -> Severity {
         match class {
-            Class::Replace | Class::Append | Class::Merge | Class::MergeDelete => Severity::Warn,
+            Class::Replace | Class::Append | Class::Merge | Class::MergeDelete | Class::Layout => Severity::Warn,
             Class::Inverse => Severity::Off,
         }
     }

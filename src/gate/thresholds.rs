@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::settings::{Number, SETTINGS};
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -13,6 +15,9 @@ pub enum Severity {
 }
 
 impl Severity {
+    /// From the mildest to the worst.
+    pub const ALL: [Severity; 3] = [Severity::Off, Severity::Warn, Severity::Fail];
+
     pub fn as_str(self) -> &'static str {
         match self {
             Severity::Off => "off",
@@ -34,6 +39,11 @@ pub struct Thresholds {
     pub row_count_warn_percent: f64,
     /// Differences of up to so many rows are never judged.
     pub row_count_exempt_rows: u64,
+    /// The same shares against the median of the partition's last versions.
+    pub row_count_history_min_percent: f64,
+    pub row_count_history_max_percent: f64,
+    /// How many of the last versions that changed a partition's data count.
+    pub row_count_history_versions: u64,
     /// Without a stated slice, a delivered partition with fewer rows than this
     /// share of a typical one …
     pub stray_max_percent_of_typical: f64,
@@ -64,6 +74,8 @@ pub struct Thresholds {
     pub skew_max_factor: f64,
     /// … where it has at least so many rows.
     pub skew_min_rows: u64,
+    /// What must be left free on the table's disk once the files are staged.
+    pub space_min_free_after_bytes: u64,
     /// `"gate-name" = "off" | "warn" | "fail"` replaces a gate's own severity.
     pub severity: BTreeMap<String, Severity>,
 }
@@ -75,6 +87,9 @@ impl Default for Thresholds {
             row_count_max_percent: 150.0,
             row_count_warn_percent: 98.0,
             row_count_exempt_rows: 10,
+            row_count_history_min_percent: 90.0,
+            row_count_history_max_percent: 150.0,
+            row_count_history_versions: 7,
             stray_max_percent_of_typical: 1.0,
             stray_max_percent_of_present: 50.0,
             new_partition_min_known: 10,
@@ -89,6 +104,7 @@ impl Default for Thresholds {
             small_files_min_bytes: 1_048_576,
             skew_max_factor: 20.0,
             skew_min_rows: 100_000,
+            space_min_free_after_bytes: 16_777_216,
             severity: BTreeMap::new(),
         }
     }
@@ -100,24 +116,21 @@ impl Thresholds {
     /// inherited one makes pointless is no mistake.
     pub fn mistake(&self, own: &toml::Table) -> Option<String> {
         let (min, max, warn) = (self.row_count_min_percent, self.row_count_max_percent, self.row_count_warn_percent);
-        for (name, number) in [
-            ("row_count_min_percent", min),
-            ("row_count_max_percent", max),
-            ("row_count_warn_percent", warn),
-            ("stray_max_percent_of_typical", self.stray_max_percent_of_typical),
-            ("stray_max_percent_of_present", self.stray_max_percent_of_present),
-            ("grain_max_percent_of_days", self.grain_max_percent_of_days),
-            ("grain_min_percent_lost", self.grain_min_percent_lost),
-            ("grain_min_percent_explained", self.grain_min_percent_explained),
-            ("measure_drift_max_percent", self.measure_drift_max_percent),
-            ("skew_max_factor", self.skew_max_factor),
-        ] {
-            if number.is_nan() || number < 0.0 {
-                return Some(format!("{name} is {number}; it must be 0 or more"));
+        for setting in SETTINGS {
+            if let Number::Real(number) = setting.value(self)
+                && (number.is_nan() || number < 0.0)
+            {
+                return Some(format!("{} is {number}; it must be 0 or more", setting.name));
             }
         }
         if min > max {
             return Some(format!("row_count_min_percent ({min}) is above row_count_max_percent ({max})"));
+        }
+        let (low, high) = (self.row_count_history_min_percent, self.row_count_history_max_percent);
+        if low > high {
+            return Some(format!(
+                "row_count_history_min_percent ({low}) is above row_count_history_max_percent ({high})"
+            ));
         }
         if own.contains_key("row_count_warn_percent") && warn < min {
             return Some(format!(
@@ -127,6 +140,23 @@ impl Thresholds {
         let unknown = self.severity.keys().find(|name| super::find(name).is_none())?;
         let names: Vec<&str> = super::ALL.iter().map(|g| g.name()).collect();
         Some(format!("severity: there is no gate \"{unknown}\"; the gates are {}", names.join(", ")))
+    }
+
+    /// These thresholds with a table's own on top.
+    ///
+    /// # Errors
+    /// What is unknown or mistyped, in one line.
+    pub fn with(&self, own: &toml::Table) -> Result<Thresholds, String> {
+        let mut merged = toml::Table::try_from(self).map_err(|e| e.to_string())?;
+        for (key, value) in own {
+            match (merged.get_mut(key), value) {
+                (Some(toml::Value::Table(into)), toml::Value::Table(from)) => into.extend(from.clone()),
+                _ => {
+                    merged.insert(key.clone(), value.clone());
+                }
+            }
+        }
+        merged.try_into().map_err(|e: toml::de::Error| e.to_string())
     }
 
     pub fn severity(&self, gate: &str) -> Option<Severity> {

@@ -16,9 +16,14 @@ impl Gate for TooManyPartitions {
         "the table does not get more partitions than a table can live with; judged where the write adds some"
     }
 
+    fn settings(&self) -> &'static [&'static str] {
+        &["max_partitions"]
+    }
+
     fn severity(&self, class: Class) -> Severity {
         match class {
             Class::Replace | Class::Append | Class::Merge | Class::MergeDelete => Severity::Warn,
+            Class::Layout => Severity::Fail,
             Class::Inverse => Severity::Off,
         }
     }

@@ -16,11 +16,15 @@ impl Gate for UnexpectedPartition {
         "no partition is delivered that was not asked for with --slice, or that looks like a few stray rows beside whole slices"
     }
 
+    fn settings(&self) -> &'static [&'static str] {
+        &["stray_max_percent_of_typical", "stray_max_percent_of_present"]
+    }
+
     fn severity(&self, class: Class) -> Severity {
         match class {
             Class::Replace => Severity::Fail,
             Class::Append | Class::Merge | Class::MergeDelete => Severity::Warn,
-            Class::Inverse => Severity::Off,
+            Class::Layout | Class::Inverse => Severity::Off,
         }
     }
 

@@ -21,7 +21,7 @@ impl Gate for VanishedGroup {
     fn severity(&self, class: Class) -> Severity {
         match class {
             Class::Replace | Class::MergeDelete => Severity::Fail,
-            Class::Append | Class::Merge | Class::Inverse => Severity::Off,
+            Class::Append | Class::Merge | Class::Layout | Class::Inverse => Severity::Off,
         }
     }
 

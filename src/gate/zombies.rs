@@ -19,7 +19,7 @@ impl Gate for Zombies {
     fn severity(&self, class: Class) -> Severity {
         match class {
             Class::Merge | Class::MergeDelete => Severity::Fail,
-            Class::Replace | Class::Append | Class::Inverse => Severity::Off,
+            Class::Replace | Class::Append | Class::Layout | Class::Inverse => Severity::Off,
         }
     }
 

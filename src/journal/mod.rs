@@ -1,5 +1,7 @@
 //! What was done, written ahead: one file per operation in the state folder.
 
+mod hold;
+
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,6 +9,9 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
 
+pub use hold::Hold;
+
+use crate::calls::{Calls, Op};
 use crate::error::{Context, Error, ErrorKind, Result};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,9 +35,13 @@ pub struct Entry {
     pub message: Option<String>,
     /// The command that takes it back.
     pub undo: Option<String>,
-    /// The process that carries it out, to tell a running one from a dead one.
+    /// The process that carries it out, for people. Whether it still does says
+    /// the operation's lock ([`Journal::is_held`]).
     #[serde(default)]
     pub process: Option<u32>,
+    /// Its process died or lost sight of it; how it ended was found out later.
+    #[serde(default)]
+    pub interrupted: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,11 +63,17 @@ pub enum Outcome {
 #[derive(Debug, Clone)]
 pub struct Journal {
     dir: PathBuf,
+    calls: Calls,
 }
 
 impl Journal {
     pub fn new(state_dir: &Path) -> Self {
-        Self { dir: state_dir.join("journal") }
+        Self::watched(state_dir, Calls::default())
+    }
+
+    /// With somebody who hears of each call.
+    pub fn watched(state_dir: &Path, calls: Calls) -> Self {
+        Self { dir: state_dir.join("journal"), calls }
     }
 
     /// Creates or replaces an operation's entry. It is on disk when this
@@ -70,13 +85,74 @@ impl Journal {
         let path = self.dir.join(file_name(entry));
         let failed = || format!("cannot write the journal {}", path.display());
         let text = serde_json::to_vec_pretty(entry).context(ErrorKind::Internal, failed)?;
-        std::fs::create_dir_all(&self.dir).context(ErrorKind::Storage, failed)?;
-        let mut file =
-            tempfile::Builder::new().prefix(".writing-").tempfile_in(&self.dir).context(ErrorKind::Storage, failed)?;
-        file.write_all(&text).context(ErrorKind::Storage, failed)?;
-        file.as_file().sync_all().context(ErrorKind::Storage, failed)?;
-        file.persist(&path).context(ErrorKind::Storage, failed)?;
-        sync_dir(&self.dir).context(ErrorKind::Storage, failed)
+        self.make_folder()?;
+        let (calls, dir) = (&self.calls, &self.dir);
+        let written = || {
+            let mut file =
+                calls.around(Op::JournalCreate, dir, || tempfile::Builder::new().prefix(WRITING).tempfile_in(dir))?;
+            calls.around(Op::JournalWrite, &path, || file.write_all(&text))?;
+            calls.around(Op::JournalSync, &path, || file.as_file().sync_all())?;
+            calls.around(Op::JournalRename, &path, || file.persist(&path).map_err(std::io::Error::from))?;
+            calls.around(Op::JournalSyncFolder, dir, || sync_dir(dir))
+        };
+        written().context(ErrorKind::Storage, failed)
+    }
+
+    /// Makes the folder, durably, where it is not there yet.
+    fn make_folder(&self) -> Result<()> {
+        if self.dir.is_dir() {
+            return Ok(());
+        }
+        let failed = || format!("cannot make the journal's folder {}", self.dir.display());
+        let made = || {
+            self.calls.around(Op::JournalFolder, &self.dir, || std::fs::create_dir_all(&self.dir))?;
+            match self.dir.parent() {
+                Some(parent) => self.calls.around(Op::JournalSyncFolder, parent, || sync_dir(parent)),
+                None => Ok(()),
+            }
+        };
+        made().context(ErrorKind::Storage, failed)
+    }
+
+    /// Removes locks and drafts of entries that processes left when they died.
+    ///
+    /// # Errors
+    /// `Storage`.
+    pub fn sweep(&self) -> Result<()> {
+        /// Writing an entry takes milliseconds.
+        const OLD: std::time::Duration = std::time::Duration::from_secs(3600);
+        let failed = || format!("cannot tidy the journal {}", self.dir.display());
+        let items = match std::fs::read_dir(&self.dir) {
+            Ok(items) => items,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(e) => return Err(Error::new(ErrorKind::Storage, failed()).because(e)),
+        };
+        for item in items {
+            let item = item.context(ErrorKind::Storage, failed)?;
+            let old = || Some(item.metadata().ok()?.modified().ok()?.elapsed().ok()? > OLD);
+            let name = item.file_name().to_string_lossy().into_owned();
+            if name.starts_with(WRITING) && old() == Some(true) {
+                std::fs::remove_file(item.path()).context(ErrorKind::Storage, failed)?;
+            } else if let Some(id) = name.strip_suffix(".lock") {
+                // Where nobody has it, taking and dropping it removes it.
+                self.try_hold(id)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The entry as it is now, for one that was read a while ago.
+    ///
+    /// # Errors
+    /// `Storage`.
+    pub fn again(&self, entry: &Entry) -> Result<Option<Entry>> {
+        let path = self.dir.join(file_name(entry));
+        let failed = || format!("cannot read the journal {}", path.display());
+        match self.calls.around(Op::JournalRead, &path, || std::fs::read(&path)) {
+            Ok(text) => serde_json::from_slice(&text).map(Some).context(ErrorKind::Storage, failed),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(Error::new(ErrorKind::Storage, failed()).because(e)),
+        }
     }
 
     /// Every operation, newest first. A file that cannot be read is listed as
@@ -86,7 +162,7 @@ impl Journal {
     /// `Storage` where the folder cannot be read. No folder is no operations.
     pub fn entries(&self) -> Result<Vec<Entry>> {
         let failed = || format!("cannot read the journal {}", self.dir.display());
-        let folder = match std::fs::read_dir(&self.dir) {
+        let folder = match self.calls.around(Op::JournalList, &self.dir, || std::fs::read_dir(&self.dir)) {
             Ok(folder) => folder,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(e) => return Err(Error::new(ErrorKind::Storage, failed()).because(e)),
@@ -96,7 +172,7 @@ impl Journal {
             let path = item.context(ErrorKind::Storage, failed)?.path();
             // Left-overs of a crash while writing have no such name.
             if path.extension().is_some_and(|e| e == "json") {
-                entries.push(read(&path).unwrap_or_else(|said| damaged(&path, &said)));
+                entries.push(self.read(&path).unwrap_or_else(|said| damaged(&path, &said)));
             }
         }
         entries.sort_by(|a, b| (&b.started_at, &b.id).cmp(&(&a.started_at, &a.id)));
@@ -108,19 +184,24 @@ impl Journal {
     pub fn find(&self, id: &str) -> Result<Option<Entry>> {
         Ok(self.entries()?.into_iter().find(|entry| entry.id == id))
     }
+
+    fn read(&self, path: &Path) -> std::result::Result<Entry, String> {
+        let text = self.calls.around(Op::JournalRead, path, || std::fs::read(path)).map_err(|e| e.to_string())?;
+        serde_json::from_slice(&text).map_err(|e| e.to_string())
+    }
 }
+
+/// How files begin that become entries.
+const WRITING: &str = ".writing-";
 
 /// `<started>-<id>.json`: folders list it in the order in which things happened.
 fn file_name(entry: &Entry) -> String {
-    let safe = |text: &str| -> String {
-        text.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') { c } else { '-' }).collect()
-    };
     format!("{}-{}.json", safe(&entry.started_at.replace(':', "")), safe(&entry.id))
 }
 
-fn read(path: &Path) -> std::result::Result<Entry, String> {
-    let text = std::fs::read(path).map_err(|e| e.to_string())?;
-    serde_json::from_slice(&text).map_err(|e| e.to_string())
+/// File names have a limit of 255 bytes, and a damaged entry may have any text.
+fn safe(text: &str) -> String {
+    text.chars().take(100).map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') { c } else { '-' }).collect()
 }
 
 fn damaged(path: &Path, said: &str) -> Entry {
@@ -142,6 +223,7 @@ fn damaged(path: &Path, said: &str) -> Entry {
         message: Some(format!("cannot read {}: {said}", path.display())),
         undo: None,
         process: None,
+        interrupted: false,
     }
 }
 
@@ -153,6 +235,13 @@ fn modified(path: &Path) -> Option<String> {
 /// Makes the new name durable; elsewhere than on Unix folders cannot be synced.
 fn sync_dir(dir: &Path) -> std::io::Result<()> {
     if cfg!(unix) { std::fs::File::open(dir)?.sync_all() } else { Ok(()) }
+}
+
+impl Entry {
+    /// Whether it has not been said yet how it ended.
+    pub fn is_open(&self) -> bool {
+        matches!(self.outcome, Outcome::Intent | Outcome::Committing | Outcome::Unknown)
+    }
 }
 
 impl Outcome {
@@ -190,6 +279,7 @@ mod tests {
             message: None,
             undo: None,
             process: None,
+            interrupted: false,
         }
     }
 

@@ -7,6 +7,7 @@ use uuid::Uuid;
 use super::log::segment::{LogListing, commit_path};
 use super::log::snapshot::read_commit;
 use super::store::TableStore;
+use crate::calls::Op;
 use crate::error::{Error, ErrorKind, Result};
 use crate::table::file::DataFile;
 use crate::table::value::Value;
@@ -41,6 +42,13 @@ pub fn add_staged(file: &StagedFile) -> Json {
         "path": file.path, "partitionValues": values, "size": file.size, "modificationTime": file.modified,
         "dataChange": true, "stats": file.stats,
     }})
+}
+
+/// A file of the change data feed.
+pub fn change_file(file: &StagedFile) -> Json {
+    let values: Map<String, Json> =
+        file.partition_values.iter().map(|(c, v)| (c.clone(), json!(v.to_partition_text()))).collect();
+    json!({"cdc": {"path": file.path, "partitionValues": values, "size": file.size, "dataChange": false}})
 }
 
 /// An `add` that puts a file back as it was, with its deletion vector.
@@ -102,8 +110,10 @@ pub fn to_lines(actions: &[Json]) -> Vec<u8> {
 /// and searched for the operation's id before anything is said.
 ///
 /// # Errors
-/// `Storage` where nothing landed, `OutcomeUnknown` where that could not be found out.
+/// `Storage` where nothing landed, `OutcomeUnknown` where that could not be
+/// found out, `Refused` where a link leads out of the table's folder.
 pub async fn put(store: &TableStore, version: u64, actions: &[Json], id: Uuid) -> Result<Put> {
+    super::inside::check(store, &commit_path(version))?;
     let bytes = to_lines(actions);
     let answer = match local_entry(store, version, &bytes, id) {
         Some(done) => done.map_err(|e| Box::new(e) as Box<dyn std::error::Error + Send + Sync>),
@@ -163,7 +173,8 @@ pub async fn whose(store: &TableStore, version: u64, id: Uuid) -> Result<Option<
 /// # Errors
 /// `Storage`, `BadCommit`.
 pub async fn find_operation(store: &TableStore, listing: &LogListing, id: Uuid, above: u64) -> Result<Option<u64>> {
-    for version in listing.commits.range(above + 1..).rev().map(|(v, _)| *v) {
+    let newer = (std::ops::Bound::Excluded(above), std::ops::Bound::Unbounded);
+    for version in listing.commits.range(newer).rev().map(|(v, _)| *v) {
         if whose(store, version, id).await? == Some(true) {
             return Ok(Some(version));
         }
@@ -179,12 +190,14 @@ fn local_entry(store: &TableStore, version: u64, bytes: &[u8], id: Uuid) -> Opti
     let root = store.local_root()?;
     let entry = root.join(commit_path(version).as_ref());
     let draft = root.join("_delta_log").join(format!("_commit_{id}-{}.json.tmp", Uuid::new_v4().simple()));
-    let written = std::fs::File::create_new(&draft).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()
+    let calls = store.calls();
+    let created = calls.around(Op::DraftCreate, &draft, || std::fs::File::create_new(&draft));
+    let written = created.and_then(|mut file| {
+        calls.around(Op::DraftWrite, &draft, || file.write_all(bytes))?;
+        calls.around(Op::DraftSync, &draft, || file.sync_all())
     });
-    let linked = written.and_then(|()| std::fs::hard_link(&draft, &entry));
-    if let Err(error) = std::fs::remove_file(&draft)
+    let linked = written.and_then(|()| calls.around(Op::DraftLink, &entry, || std::fs::hard_link(&draft, &entry)));
+    if let Err(error) = calls.around(Op::DraftRemove, &draft, || std::fs::remove_file(&draft))
         && error.kind() != std::io::ErrorKind::NotFound
     {
         tracing::warn!(draft = %draft.display(), %error, "the draft of a commit could not be removed");
@@ -199,7 +212,7 @@ fn local_entry(store: &TableStore, version: u64, bytes: &[u8], id: Uuid) -> Opti
 fn sync_log(store: &TableStore, version: u64) -> Result<()> {
     let Some(root) = store.local_root() else { return Ok(()) };
     let entry = root.join(commit_path(version).as_ref());
-    let synced = super::store::sync_file(&entry).and_then(|()| super::store::sync_folder(&root.join("_delta_log")));
+    let synced = store.sync_file(&entry).and_then(|()| store.sync_folder(&root.join("_delta_log")));
     synced.map_err(|e| {
         Error::new(
             ErrorKind::OutcomeUnknown,

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use deltalake::logstore::object_store::path::Path;
 use deltalake::logstore::object_store::{Error as StoreError, ObjectMeta, ObjectStore, ObjectStoreExt};
-use deltalake::logstore::{LogStoreRef, StorageConfig, logstore_for};
+use deltalake::logstore::{LogStoreRef, StorageConfig, logstore_for, logstore_with};
 use futures::TryStreamExt;
 use percent_encoding::percent_decode_str;
 use url::Url;
 
+use super::watched::Watched;
+use crate::calls::{Calls, Op};
 use crate::error::{Context, Error, ErrorKind, Result};
 
 /// A table's root, with the stores that reach it. Cheap to clone.
@@ -18,6 +20,7 @@ use crate::error::{Context, Error, ErrorKind, Result};
 pub struct TableStore {
     root: Url,
     log_store: LogStoreRef,
+    calls: Calls,
 }
 
 /// Where a data file that the log names really is.
@@ -34,10 +37,44 @@ impl TableStore {
     /// `NotATable` where there is no such folder, `Usage` for a scheme that
     /// this build does not reach.
     pub fn open(reference: &str) -> Result<TableStore> {
+        Self::open_watched(reference, Calls::default())
+    }
+
+    /// As [`TableStore::open`], with somebody who hears of each call.
+    ///
+    /// # Errors
+    /// As [`TableStore::open`].
+    pub fn open_watched(reference: &str, calls: Calls) -> Result<TableStore> {
         let root = root_url(reference)?;
-        let log_store = logstore_for(&root, StorageConfig::default())
-            .context(ErrorKind::Storage, || format!("cannot reach {reference}"))?;
-        Ok(TableStore { root, log_store })
+        let failed = || format!("cannot reach {reference}");
+        let mut log_store = logstore_for(&root, StorageConfig::default()).context(ErrorKind::Storage, failed)?;
+        if calls.is_watched() {
+            let watched = Watched::new(log_store.root_object_store(None), calls.clone());
+            log_store = logstore_with(Arc::new(watched), &root, StorageConfig::default())
+                .context(ErrorKind::Storage, failed)?;
+        }
+        Ok(TableStore { root, log_store, calls })
+    }
+
+    pub fn calls(&self) -> &Calls {
+        &self.calls
+    }
+
+    /// Flushes a local file to the disk.
+    ///
+    /// # Errors
+    /// Whatever the file system says.
+    pub fn sync_file(&self, path: &FsPath) -> std::io::Result<()> {
+        self.calls.around(Op::SyncFile, path, || std::fs::File::open(path)?.sync_all())
+    }
+
+    /// Flushes a local folder's entries to the disk, where the platform can.
+    ///
+    /// # Errors
+    /// Whatever the file system says.
+    pub fn sync_folder(&self, path: &FsPath) -> std::io::Result<()> {
+        let sync = || if cfg!(unix) { std::fs::File::open(path)?.sync_all() } else { Ok(()) };
+        self.calls.around(Op::SyncFolder, path, sync)
     }
 
     pub fn root(&self) -> &Url {
@@ -178,20 +215,4 @@ fn root_url(reference: &str) -> Result<Url> {
         return Err(not_there(&path));
     }
     Url::from_directory_path(&absolute).map_err(|()| not_there(&absolute))
-}
-
-/// Flushes a file to the disk.
-///
-/// # Errors
-/// Whatever the file system says.
-pub fn sync_file(path: &FsPath) -> std::io::Result<()> {
-    std::fs::File::open(path)?.sync_all()
-}
-
-/// Flushes a folder's entries to the disk, where the platform can.
-///
-/// # Errors
-/// Whatever the file system says.
-pub fn sync_folder(path: &FsPath) -> std::io::Result<()> {
-    if cfg!(unix) { std::fs::File::open(path)?.sync_all() } else { Ok(()) }
 }

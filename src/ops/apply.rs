@@ -9,16 +9,19 @@ use super::between::{Between, not_strict};
 use super::browse::{At, OpenTable};
 use super::context::Context;
 use super::entry::{Work, actions};
+use super::once::check_not_committed;
 use super::overrides::overridden;
 use super::prepare::{classify, matching};
 use super::rebase::Footprint;
 use super::refusals::table_refusals;
-use super::{exchange, vacuum, verify};
+use super::{clock, exchange, plan_file, recover, vacuum, verify};
 use crate::engine::Staged;
+use crate::engine::local::{discard_staged, left_behind};
 use crate::error::{Context as _, Error, ErrorKind, Result};
 use crate::journal::{Entry, Journal, Outcome};
-use crate::lake::Snapshot;
 use crate::lake::commit::{self, Put};
+use crate::lake::log::segment::commit_path;
+use crate::lake::{Snapshot, inside};
 use crate::plan::{Change, Plan, Verdict};
 use crate::progress::{Phase, Progress};
 use crate::source::Source;
@@ -48,6 +51,8 @@ pub struct ApplyReport {
     pub files_removed: u64,
     pub verified: bool,
     pub mismatches: Vec<String>,
+    /// What went wrong beside the commit, which stands.
+    pub warnings: Vec<String>,
     /// The command that takes it back.
     pub undo: Option<String>,
     pub undo_until: Option<String>,
@@ -59,35 +64,34 @@ pub struct ApplyReport {
 /// verification is no error here: `verified` is false and `mismatches` says what.
 pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progress: &Progress) -> Result<ApplyReport> {
     context.check_may_write()?;
+    plan_file::check_numbers(plan)?;
     let plan = overridden(plan, &options.overrides)?;
     progress.enter(Phase::Opening, 0, 0);
     let newest = OpenTable::open(context, &plan.table, At::Latest).await?;
     check_same_table(&plan, &newest)?;
-    let pinned = newest.at_snapshot(newest.snapshot().at(plan.version).await?);
-    if let Some(refusal) = table_refusals(&pinned, &plan.spec).into_iter().next() {
-        return Err(Error::new(refusal.kind, refusal.message).hint(refusal.hint.unwrap_or_default()));
-    }
     let id =
         Uuid::parse_str(&plan.id).context(ErrorKind::BadPlan, || format!("the plan's id {} is no UUID", plan.id))?;
     check_not_committed(newest.snapshot(), id, &plan).await?;
+    inside::check(newest.snapshot().store(), &commit_path(plan.version))?;
+    let pinned = newest.at_snapshot(pinned_version(&newest, &plan).await?);
+    if let Some(refusal) = table_refusals(&pinned, &plan.spec).into_iter().next() {
+        return Err(Error::new(refusal.kind, refusal.message).hint(refusal.hint.unwrap_or_default()));
+    }
     if plan.verdict == Verdict::NoOp {
         still_no_op(&plan, &newest, &pinned).await?;
         return Ok(no_op(&plan));
     }
-    let journal = Journal::new(&context.state_dir);
+    // Nothing starts where it cannot be written down.
+    let journal = context.journal();
+    let _held = journal.hold(&plan.id).map_err(Error::explained)?;
+    // Another attempt may have had the lock until now.
+    check_not_committed(&newest.snapshot().refresh().await?, id, &plan).await?;
+    recover::settle_attempts(context, &journal, &plan.id).await.map_err(Error::explained)?;
     let mut entry = begin(context, &plan, options);
-    journal.write(&entry)?;
-    let run = Run {
-        context,
-        plan: &plan,
-        strict: options.strict,
-        id,
-        newest: &newest,
-        pinned: &pinned,
-        journal: &journal,
-        progress,
-    };
-    let outcome = carry_out(&run, &mut entry).await;
+    journal.write(&entry).map_err(Error::explained)?;
+    let run =
+        Run { plan: &plan, strict: options.strict, id, newest: &newest, pinned: &pinned, journal: &journal, progress };
+    let outcome = carry_out(&run, &mut entry).await.map_err(Error::explained);
     entry.finished_at = Some(now());
     match &outcome {
         Ok(report) => {
@@ -95,7 +99,8 @@ pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progr
             entry.rows_written = Some(report.rows_written);
             entry.undo = report.undo.clone();
             entry.outcome = if report.verified { Outcome::Committed } else { Outcome::Mismatch };
-            entry.message = (!report.mismatches.is_empty()).then(|| report.mismatches.join("; "));
+            let said = [report.mismatches.as_slice(), &report.warnings].concat();
+            entry.message = (!said.is_empty()).then(|| said.join("; "));
         }
         Err(error) => {
             entry.outcome = if error.kind == ErrorKind::OutcomeUnknown { Outcome::Unknown } else { Outcome::Failed };
@@ -104,8 +109,8 @@ pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progr
     }
     match (journal.write(&entry), outcome) {
         (Err(error), Ok(mut report)) => {
-            // The commit stands; that the journal could not say so must be told.
-            report.mismatches.push(format!("the journal could not be written: {}", error.full_message()));
+            // The commit stands. The next start finds it in the table's history.
+            report.warnings.push(format!("the journal does not say yet how it ended: {}", error.full_message()));
             Ok(report)
         }
         (Err(error), Err(first)) => {
@@ -116,16 +121,14 @@ pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progr
     }
 }
 
-/// A plan is carried out once.
-async fn check_not_committed(newest: &Snapshot, id: Uuid, plan: &Plan) -> Result<()> {
-    match commit::find_operation(newest.store(), newest.listing(), id, plan.version).await? {
-        None => Ok(()),
-        Some(version) => Err(Error::new(
-            ErrorKind::StalePlan,
-            format!("this plan was already carried out: version {version} is its commit"),
-        )
-        .hint(format!("Nothing was done. Make a new plan, or take it back: {}", undo_command(plan)))),
-    }
+async fn pinned_version(newest: &OpenTable, plan: &Plan) -> Result<Snapshot> {
+    newest.snapshot().at(plan.version).await.map_err(|error| match error.kind {
+        ErrorKind::VersionGone => {
+            let message = format!("the plan was made at version {}, which the log no longer has", plan.version);
+            Error::new(ErrorKind::StalePlan, message).hint("Nothing was written. Make a new plan.").because(error)
+        }
+        _ => error,
+    })
 }
 
 /// That nothing was to be done must still be true.
@@ -138,7 +141,6 @@ async fn still_no_op(plan: &Plan, newest: &OpenTable, pinned: &OpenTable) -> Res
 
 /// What one apply goes by.
 struct Run<'a> {
-    context: &'a Context,
     plan: &'a Plan,
     strict: bool,
     id: Uuid,
@@ -155,21 +157,22 @@ async fn carry_out(run: &Run<'_>, entry: &mut Entry) -> Result<ApplyReport> {
         Change::Rows(_) => stage_rows(run).await?,
         Change::Files(_) => exchange_files(plan, pinned).await?,
         Change::Vacuum(_) => {
-            return vacuum::sweep(run.context, plan, run.id, newest, run.journal, entry, progress).await;
+            return vacuum::sweep(plan, run.id, newest, run.journal, entry, progress).await;
         }
     };
-    let (after, rebased_over) = match commit_work(run, &work, entry).await {
+    let (version, rebased_over) = match commit_work(run, &work, entry).await {
         Ok(done) => done,
-        Err(error) => {
-            // Files of a commit whose outcome is unknown may be live.
-            if error.kind != ErrorKind::OutcomeUnknown {
-                discard(newest.snapshot(), &work.staged).await;
-            }
-            return Err(error);
-        }
+        // Files of a commit whose outcome is unknown may be live.
+        Err(error) if error.kind == ErrorKind::OutcomeUnknown => return Err(error),
+        Err(error) => return Err(discard(newest.snapshot(), &work.staged, error).await),
     };
+    // Whatever fails from here on, the commit stands.
     progress.enter(Phase::Verifying, work.staged.files.len() as u64, 0);
-    let mismatches = match verify::verify(plan, &after, &work.removed, &work.restored, &work.staged, progress).await {
+    let verified = async {
+        let after = Snapshot::open(newest.snapshot().store(), Some(version)).await?;
+        verify::verify(plan, &after, &work.removed, &work.restored, &work.staged, progress).await
+    };
+    let mismatches = match verified.await {
         Ok(found) => found,
         Err(error) => vec![format!("the new version could not be read back: {}", error.full_message())],
     };
@@ -177,13 +180,14 @@ async fn carry_out(run: &Run<'_>, entry: &mut Entry) -> Result<ApplyReport> {
     Ok(ApplyReport {
         plan: plan.id.clone(),
         version_before: plan.version,
-        version_after: Some(after.version()),
+        version_after: Some(version),
         rebased_over,
         rows_written: work.staged.files.iter().map(|f| f.rows).sum(),
         files_added: (work.staged.files.len() + work.restored.len()) as u64,
         files_removed: work.removed.len() as u64,
         verified: mismatches.is_empty(),
         mismatches,
+        warnings: Vec::new(),
         undo: Some(undo_command(plan)),
         undo_until: None,
     })
@@ -213,7 +217,7 @@ async fn stage_rows(run: &Run<'_>) -> Result<Work> {
             .hint("Make a new plan. If it happens again, please report it.")
     };
     // Partitions that stay as they are stand in a plan for other reasons.
-    let touched = plan.partitions.iter().filter(|p| p.written.rows + p.deleted + p.moved_out > 0);
+    let touched = plan.partitions.iter().filter(|p| p.written.rows > 0 || p.deleted > 0 || p.moved_out > 0);
     let planned: Vec<(u64, &str)> = touched.map(|p| (p.written.rows, p.written.checksum.as_str())).collect();
     let again = summary.partitions.iter().filter(|p| p.written.rows + p.effects.deleted + p.effects.moved_out > 0);
     let found: Vec<(u64, String)> = again.map(|p| (p.written.rows, format!("{:032x}", p.written.checksum))).collect();
@@ -239,8 +243,7 @@ async fn stage_rows(run: &Run<'_>) -> Result<Work> {
         Ok(())
     };
     if let Err(error) = checked.await {
-        discard(pinned.snapshot(), &staged).await;
-        return Err(error);
+        return Err(discard(pinned.snapshot(), &staged, error).await);
     }
     Ok(Work { removed, restored: Vec::new(), staged, metadata: None })
 }
@@ -257,17 +260,19 @@ async fn exchange_files(plan: &Plan, pinned: &OpenTable) -> Result<Work> {
         Error::new(ErrorKind::BadPlan, format!("the plan names the file {path}, which the log does not have"))
             .hint("Make a new plan.")
     };
-    let removed =
+    let removed: Vec<DataFile> =
         files.remove.iter().map(|id| live.get(id).cloned().ok_or_else(|| gone(&id.path))).collect::<Result<_>>()?;
     let restored: Vec<DataFile> =
         files.add.iter().map(|id| before.get(id).cloned().ok_or_else(|| gone(&id.path))).collect::<Result<_>>()?;
+    plan_file::check_exchange(plan, &removed, &restored)?;
     exchange::check_there(pinned, &restored, &Progress::default()).await?;
     Ok(Work { removed, restored, staged: Staged::default(), metadata: metadata.then(|| old.metadata().raw.clone()) })
 }
 
 /// One commit, compare-and-swap. Where another writer was faster, what it did
-/// is read before the next version is tried.
-async fn commit_work(run: &Run<'_>, work: &Work, entry: &mut Entry) -> Result<(Snapshot, Vec<u64>)> {
+/// is read before the next version is tried. Gives the version and those that
+/// it was put on top of.
+async fn commit_work(run: &Run<'_>, work: &Work, entry: &mut Entry) -> Result<(u64, Vec<u64>)> {
     /// Lost races before giving up: far more than a table sees in a minute.
     const TRIES: u32 = 100;
     let Run { plan, strict, id, pinned, journal, progress, .. } = *run;
@@ -284,20 +289,13 @@ async fn commit_work(run: &Run<'_>, work: &Work, entry: &mut Entry) -> Result<(S
         entry.outcome = Outcome::Committing;
         journal.write(entry)?;
         let version = newest.version() + 1;
-        let actions = actions(plan, work, newest.version(), version);
+        let last = clock::last_commit(&newest, work).await?;
+        let actions = actions(plan, work, newest.version(), version, last);
         match commit::put(newest.store(), version, &actions, id).await? {
             Put::Landed => {
-                // Whatever fails from here on, the commit stands.
                 entry.version_after = Some(version);
                 entry.undo = Some(undo_command(plan));
-                let after = Snapshot::open(newest.store(), Some(version)).await.map_err(|e| {
-                    Error::new(
-                        ErrorKind::OutcomeUnknown,
-                        format!("version {version} was committed, but the table cannot be opened again"),
-                    )
-                    .because(e)
-                })?;
-                return Ok((after, passed.iter().map(|b| b.version).collect()));
+                return Ok((version, passed.iter().map(|b| b.version).collect()));
             }
             Put::Taken => newest = newest.refresh().await?,
         }
@@ -340,6 +338,7 @@ fn no_op(plan: &Plan) -> ApplyReport {
         files_removed: 0,
         verified: true,
         mismatches: Vec::new(),
+        warnings: Vec::new(),
         undo: None,
         undo_until: None,
     }
@@ -363,15 +362,13 @@ fn begin(context: &Context, plan: &Plan, options: &ApplyOptions) -> Entry {
         message: None,
         undo: None,
         process: Some(std::process::id()),
+        interrupted: false,
     }
 }
 
-async fn discard(snapshot: &Snapshot, staged: &Staged) {
-    for file in &staged.files {
-        if let Ok(located) = snapshot.store().locate(&file.path) {
-            crate::engine::local::remove_staged(snapshot.store(), &[located.path]).await;
-        }
-    }
+/// Removes what was staged, and gives back the error with what stays.
+async fn discard(snapshot: &Snapshot, staged: &Staged, error: Error) -> Error {
+    left_behind(error, discard_staged(snapshot.store(), staged).await)
 }
 
 fn now() -> String {

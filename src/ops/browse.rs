@@ -64,7 +64,7 @@ impl OpenTable {
     /// # Errors
     /// `NotATable`, and whatever is wrong with its log.
     pub async fn open(context: &Context, reference: &str, at: At) -> Result<OpenTable> {
-        let store = TableStore::open(&context.resolve(reference))?;
+        let store = TableStore::open_watched(&context.resolve(reference), context.calls.clone())?;
         let newest = match at {
             At::Version(version) => Snapshot::open(&store, Some(version)).await?,
             At::Latest | At::Time(_) => Snapshot::open(&store, None).await?,

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::calls::Calls;
 use crate::config::{Config, EngineConfig, TableConfig, folders};
 use crate::error::{Error, ErrorKind, Result};
-use crate::gate::Thresholds;
+use crate::gate::{Thresholds, Tuning};
+use crate::journal::Journal;
 use crate::plan::layouts::Limits;
 
 #[derive(Debug, Clone)]
@@ -17,15 +19,27 @@ pub struct Context {
     pub read_only: bool,
     /// Who runs the program, for the commit and the journal.
     pub user: String,
+    /// Who hears of each call to tables and the journal; usually nobody.
+    pub calls: Calls,
 }
 
 /// What the config knows about one table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableSettings {
     pub known: TableConfig,
+    /// What holds for the table.
     pub thresholds: Thresholds,
+    /// What holds where the table's section says nothing.
+    pub global: Thresholds,
     pub engine: EngineConfig,
     pub layout: Limits,
+}
+
+impl TableSettings {
+    /// The table's thresholds, to try others.
+    pub fn tuning(&self) -> Tuning {
+        Tuning::new(self.global.clone(), self.known.gates.clone())
+    }
 }
 
 impl Context {
@@ -37,7 +51,12 @@ impl Context {
             state_dir: folders::state_dir(),
             config: Arc::new(config),
             user,
+            calls: Calls::default(),
         }
+    }
+
+    pub fn journal(&self) -> Journal {
+        Journal::watched(&self.state_dir, self.calls.clone())
     }
 
     /// Where a reference points: `lake.name` from the config, else the path or
@@ -75,14 +94,17 @@ impl Context {
     /// # Errors
     /// `BadConfig` for thresholds that do not fit.
     pub fn settings(&self, names: &[&str]) -> Result<TableSettings> {
-        let (engine, layout) = (self.config.engine.clone(), self.config.layout.clone());
+        let (engine, global) = (self.config.engine.clone(), self.config.gates.clone());
+        let layout = self.config.layout.clone();
         Ok(match self.config.table(names) {
-            Some((section, known)) => {
-                TableSettings { known: known.clone(), thresholds: self.config.thresholds(section)?, engine, layout }
-            }
-            None => {
-                TableSettings { known: TableConfig::default(), thresholds: self.config.gates.clone(), engine, layout }
-            }
+            Some((section, known)) => TableSettings {
+                known: known.clone(),
+                thresholds: self.config.thresholds(section)?,
+                global,
+                engine,
+                layout,
+            },
+            None => TableSettings { known: TableConfig::default(), thresholds: global.clone(), global, engine, layout },
         })
     }
 

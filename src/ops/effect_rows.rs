@@ -16,6 +16,8 @@ pub struct EffectRows {
     classified: Arc<dyn Classified>,
     /// The columns that rows have, in their order.
     schema: Arc<Schema>,
+    /// What the plan was judged by, once it was.
+    judged_by: Option<Arc<gate::Evidence>>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -85,11 +87,17 @@ pub(super) const CHUNK: usize = 8192;
 
 impl EffectRows {
     pub(super) fn new(classified: Arc<dyn Classified>, schema: Schema) -> Self {
-        Self { classified, schema: Arc::new(schema) }
+        Self { classified, schema: Arc::new(schema), judged_by: None }
     }
 
-    pub(super) fn evidence(&self) -> &gate::Evidence {
-        &self.classified.summary().evidence
+    /// What the engine found, and once the plan was judged everything that it
+    /// was judged by.
+    pub fn evidence(&self) -> &gate::Evidence {
+        self.judged_by.as_deref().unwrap_or_else(|| &self.classified.summary().evidence)
+    }
+
+    pub(super) fn judge_by(&mut self, evidence: gate::Evidence) {
+        self.judged_by = Some(Arc::new(evidence));
     }
 
     pub(super) fn fields(&self) -> &[Field] {

@@ -17,24 +17,30 @@ pub struct Work {
     pub metadata: Option<Map<String, Json>>,
 }
 
-/// The lines of the log entry, in their order.
-pub fn actions(plan: &Plan, work: &Work, read_version: u64, version: u64) -> Vec<Json> {
+/// The lines of the log entry, in their order. `last` is the time of the commit
+/// before, for tables that keep times in their commits.
+pub fn actions(plan: &Plan, work: &Work, read_version: u64, version: u64, last: Option<i64>) -> Vec<Json> {
     let now = chrono::Utc::now().timestamp_millis();
-    let mut actions = vec![json!({"commitInfo": commit_info(plan, work, read_version, version, now)})];
-    actions.push(transaction(plan, now));
+    let now = last.map_or(now, |last| now.max(last.saturating_add(1)));
+    let mut info = commit_info(plan, work, read_version, version, now);
+    if last.is_some() {
+        info["inCommitTimestamp"] = json!(now);
+    }
+    let mut actions = vec![json!({"commitInfo": info}), transaction(plan, now)];
     if let Some(metadata) = &work.metadata {
         actions.push(json!({"metaData": metadata}));
     }
     actions.extend(work.removed.iter().map(|f| commit::remove(f, now)));
     actions.extend(work.restored.iter().map(commit::add_again));
     actions.extend(work.staged.files.iter().map(commit::add_staged));
+    actions.extend(work.staged.changes.iter().map(commit::change_file));
     actions
 }
 
 /// The application transaction of a plan (protocol, "Transaction Identifiers").
 /// Checkpoints keep it when the commit itself is cleaned away, so that a retry
 /// of the same plan is known for what it is.
-fn application(id: &str) -> String {
+pub fn application(id: &str) -> String {
     format!("partwise/{id}")
 }
 
@@ -94,6 +100,7 @@ fn metrics(plan: &Plan, work: &Work) -> Json {
         removed_bytes: bytes(&work.removed),
         restored_files: work.restored.len() as u64,
         restored_bytes: bytes(&work.restored),
+        change_files: work.staged.changes.len() as u64,
         copied_rows: plan.files.rows_rewritten_unchanged.saturating_sub(plan.rows.unchanged),
     };
     let metrics = plan.spec.kind().metrics(&plan.rows, &io);

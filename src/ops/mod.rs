@@ -8,6 +8,7 @@ pub mod apply;
 mod between;
 pub mod breakers;
 pub mod browse;
+mod clock;
 pub mod compare;
 pub mod context;
 mod delivery;
@@ -18,18 +19,25 @@ pub mod effect_rows;
 mod entry;
 mod exchange;
 pub mod export;
+mod generated;
 pub mod health;
 pub mod keys;
 pub mod layouts;
+pub mod left_overs;
 mod numbers;
+mod once;
 mod overrides;
+pub mod plan_file;
 pub mod prepare;
 pub mod profile;
 mod rebase;
 pub mod recover;
 mod refusals;
 pub mod restore;
+mod row_history;
+pub mod script;
 mod slice;
+mod space;
 pub mod statement;
 pub mod strategy;
 mod table_config;
@@ -52,9 +60,10 @@ pub use prepare::{Prepared, SourceRequest, prepare};
 pub use profile::{SourceProfile, profile_source};
 pub use recover::recover;
 pub use restore::prepare_restore;
+pub use script::{ScriptEngine, script};
 pub use statement::{Binding, Outline, OverwriteMode, from_statement, merge_of_clauses, outline};
 pub use strategy::{Scd2Columns, Strategy};
-pub use table_config::{ConfigChange, SavedConfig, save_table_config, table_config_change};
+pub use table_config::{ConfigChange, SavedConfig, save_table_config, table_config_change, table_gates_change};
 pub use undo::prepare_undo;
 pub use vacuum::{VacuumRequest, prepare_vacuum};
 
@@ -66,5 +75,5 @@ pub use crate::journal::{Entry as JournalEntry, Outcome as JournalOutcome};
 /// # Errors
 /// `Storage` where the state folder cannot be read.
 pub fn journal(context: &Context) -> crate::error::Result<Vec<JournalEntry>> {
-    crate::journal::Journal::new(&context.state_dir).entries()
+    context.journal().entries()
 }

@@ -102,6 +102,15 @@ pub(super) fn fill(plan: &mut Plan, summary: &Summary) {
             hint: Some("Deliver values for it.".into()),
         });
     }
+    for broken in &summary.broken {
+        let kind = if broken.is_null { ErrorKind::NotNullViolation } else { ErrorKind::ConstraintViolation };
+        let example = broken.example.as_ref().map(|cells| format!(", such as {cells}")).unwrap_or_default();
+        plan.refusals.push(Refusal {
+            kind,
+            message: format!("{} rows to be written break the {}{example}", broken.rows, broken.demand),
+            hint: Some("Correct the source, or change what the table demands.".into()),
+        });
+    }
 }
 
 fn plan_partition(p: &PartitionSummary, columns: &[String], keyed: bool) -> PlanPartition {

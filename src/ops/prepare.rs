@@ -9,11 +9,14 @@ use super::browse::OpenTable;
 use super::context::Context;
 use super::delivery;
 pub use super::effect_rows::{DiffPage, DiffRow, EffectRows};
+use super::generated;
 use super::numbers::{blank, fill};
 use super::profile;
 use super::refusals::{key_types, table_refusals};
 use super::slice::Slices;
 use super::strategy::{Strategy, key_pairs, settle_view, whole_rows};
+use super::{row_history, space};
+use crate::config::engine::byte_size;
 use crate::engine::local::{LocalEngine, delivered_schema};
 use crate::engine::{Classified, Engine, RowJob, Spilling};
 use crate::error::{Error, ErrorKind, Result};
@@ -22,7 +25,7 @@ use crate::plan::delivery::{Delivery, DeliveryKind};
 use crate::plan::overwrite::Mode;
 use crate::plan::technical::TechnicalProposal;
 use crate::plan::view::SourceView;
-use crate::plan::{Change, Plan, RowRule, SourceFacts, Spec, advice, arithmetic, kinds::RowSpec};
+use crate::plan::{Change, OutputShape, Plan, RowRule, SourceFacts, Spec, advice, arithmetic, kinds::RowSpec};
 use crate::progress::Progress;
 use crate::source::{Matching, Needs, Source, match_columns};
 
@@ -40,6 +43,9 @@ pub struct SourceRequest {
     /// The control total: how many rows the source must have.
     pub expect_rows: Option<u64>,
     pub view: SourceView,
+    /// Into how many files the rows go; nothing said: the table's property or
+    /// the config.
+    pub output: OutputShape,
     pub exact_cells: bool,
 }
 
@@ -49,6 +55,14 @@ pub struct Prepared {
     pub plan: Plan,
     /// `None` where the plan was refused before rows were compared.
     pub rows: Option<EffectRows>,
+}
+
+impl Prepared {
+    /// What the gates judged the plan by: whoever keeps it can judge the plan
+    /// again by other thresholds. Of a plan without rows nothing was gathered.
+    pub fn evidence(&self) -> Evidence {
+        self.rows.as_ref().map(|rows| rows.evidence().clone()).unwrap_or_default()
+    }
 }
 
 /// Makes a plan. A refusal (missing column, duplicate matches, a feature that
@@ -91,6 +105,7 @@ pub(super) async fn prepare_all(
     let own = strategies.iter().find_map(Strategy::own_key);
     let mut rows = row_spec(table, source, request, own)?;
     settle_view(&mut rows.view, now)?;
+    let computed = generated::complete(table, source, &mut rows.view, &strategies)?;
     let slices = Slices::new(table, request)?;
     if rows.key.is_empty() && strategies.iter().any(Strategy::needs_key) {
         return Err(Error::new(ErrorKind::Usage, "a MERGE needs a key: the columns that identify a row")
@@ -109,7 +124,7 @@ pub(super) async fn prepare_all(
         .map(|spec| {
             let mut plan = blank(table, spec);
             plan.source = Some(source.facts());
-            plan.findings = matching.findings.clone();
+            plan.findings = matching.findings.iter().chain(&computed).cloned().collect();
             plan.refusals = matching.refusals.clone();
             plan.refusals.extend(table_refusals(table, &plan.spec));
             plan.settle();
@@ -193,11 +208,26 @@ impl Judge<'_> {
                 Some((advice::delivery(&overwrite.plan, &facts), technical))
             }
         };
+        let history = self.row_history(&prepared).await?;
         for (one, mut evidence) in prepared.iter_mut().zip(evidence) {
             evidence.delivery_full_slice = delivery.as_ref().map(|(d, _)| d.kind == DeliveryKind::FullSlice);
+            evidence.row_history = history.of(&one.plan, self.table.metadata())?;
+            evidence.space = space::of(self.table, &one.plan, self.source);
             judge_one(&mut one.plan, &evidence, &self.table.settings.thresholds)?;
+            if let Some(rows) = &mut one.rows {
+                rows.judge_by(evidence);
+            }
         }
         Ok(Plans { prepared, delivery })
+    }
+
+    /// The rows of the past, for the plans that are judged by them.
+    async fn row_history(&self, prepared: &[Prepared]) -> Result<row_history::Histories> {
+        let thresholds = &self.table.settings.thresholds;
+        let Some(gate) = gate::find(gate::ROW_COUNT_HISTORY) else { return Ok(row_history::Histories::default()) };
+        let judged = |p: &&Plan| gate::severity(gate, p.spec.kind().class(), thresholds) != gate::Severity::Off;
+        let plans: Vec<&Plan> = prepared.iter().map(|one| &one.plan).filter(judged).collect();
+        row_history::read(self.table, &plans, thresholds.row_count_history_versions, self.progress).await
     }
 }
 
@@ -233,9 +263,36 @@ fn row_spec(
         ignore,
         slice: request.slice.clone(),
         view: request.view.clone(),
+        output: output(table, request)?,
         exact_cells: request.exact_cells,
         hash_seed: seed(),
     })
+}
+
+/// What was asked for, else the table's property, else the config.
+///
+/// # Errors
+/// `Usage`, `BadMetadata` or `BadConfig` for a size or a number that is none.
+fn output(table: &OpenTable, request: &SourceRequest) -> Result<OutputShape> {
+    if request.output.files_per_partition == Some(0) || request.output.target_file_bytes == Some(0) {
+        return Err(Error::new(ErrorKind::Usage, "files and their size begin at 1"));
+    }
+    let sized = |bytes: Option<u64>| OutputShape { target_file_bytes: bytes, ..OutputShape::default() };
+    let property = match table.metadata().property("delta.targetFileSize") {
+        None => None,
+        Some(text) => Some(byte_size(text).ok_or_else(|| {
+            Error::new(
+                ErrorKind::BadMetadata,
+                format!("the table's delta.targetFileSize is '{text}', which is no size"),
+            )
+            .hint("Give --target-file-size, or correct the property.")
+        })?),
+    };
+    let config = match property {
+        Some(_) => None,
+        None => table.settings.engine.target_file_size()?,
+    };
+    Ok(request.output.or(sized(property.or(config))))
 }
 
 fn no_rule() -> Error {
@@ -312,6 +369,7 @@ pub(super) async fn classify(
         files: None,
         exact_cells: rows.exact_cells,
         spilling: spilling(table)?,
+        output: rows.output,
         ignore: rows.ignore.clone(),
         measures: rows.measures.clone(),
         grain,

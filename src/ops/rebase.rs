@@ -88,7 +88,21 @@ impl Footprint {
     pub async fn check(&self, plan: &Plan, newest: &Snapshot) -> Result<Vec<Between>> {
         let mut between = Vec::new();
         for version in plan.version + 1..=newest.version() {
-            let lines = read_commit(newest.store(), version).await?;
+            let lines = match read_commit(newest.store(), version).await {
+                Ok(lines) => lines,
+                Err(error) if error.kind == ErrorKind::MissingFiles => {
+                    return Err(Error::new(
+                        ErrorKind::StalePlan,
+                        format!(
+                            "the {} was planned at version {}; version {version} came since and is gone from the log",
+                            plan.operation, plan.version
+                        ),
+                    )
+                    .hint("Nothing was written: what it changed cannot be told. Make a new plan.")
+                    .because(error));
+                }
+                Err(error) => return Err(error),
+            };
             between.push(self.judge(version, &lines)?);
         }
         match between.iter().any(|b| b.conflict.is_some()) {

@@ -4,6 +4,7 @@ use super::browse::OpenTable;
 use crate::error::{Error, ErrorKind};
 use crate::plan::clauses::KeyPair;
 use crate::plan::{Refusal, Spec};
+use crate::predicate::RowChecks;
 use crate::table::schema::PrimitiveType;
 use crate::table::{DataType, Schema};
 
@@ -21,14 +22,8 @@ pub fn table_refusals(table: &OpenTable, spec: &Spec) -> Vec<Refusal> {
                 .hint("Binary partition values have no safe text in the log."));
         }
     }
-    if spec.rows().is_some()
-        && let Some(path) = schema.strict_inside()
-    {
-        say(Error::new(
-            ErrorKind::UnsupportedFeature,
-            format!("{path} may not be NULL, which is not checked inside nested columns yet"),
-        )
-        .hint("Nothing was written. Run the write with the engine that made the table."));
+    if spec.rows().is_some() {
+        RowChecks::new(table.metadata()).1.into_iter().for_each(&mut say);
     }
     for name in spec.rows().map_or(&[][..], |r| &r.key) {
         if let Some(field) = schema.field(name).filter(|f| f.data_type.is_nested()) {

@@ -175,6 +175,20 @@ impl Strategy {
         }
     }
 
+    /// Whether delivered rows are written as they are, so that the source should
+    /// have every column.
+    pub fn takes_whole_rows(&self) -> bool {
+        match self {
+            Strategy::Clauses { clauses, .. } => {
+                let inserts = clauses.not_matched.iter().any(|c| c.values == Assignments::All);
+                let updates = clauses.matched.iter().any(|c| c.action == MatchedAction::Update(Assignments::All));
+                inserts || updates
+            }
+            Strategy::Scd2(_) => false,
+            _ => true,
+        }
+    }
+
     /// Whether rows need an identity.
     pub fn needs_key(&self) -> bool {
         !matches!(self, Strategy::Overwrite | Strategy::OverwriteAll | Strategy::ReplaceWhere { .. } | Strategy::Append)

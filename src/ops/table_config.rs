@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::browse::OpenTable;
 use super::context::Context;
 use crate::config::diff::{self, Line};
-use crate::config::{Config, TableConfig, edit};
+use crate::config::{Config, TableConfig, edit, edit_gates};
 use crate::error::{Context as _, Error, ErrorKind, Result};
 
 /// What saving would do to the file.
@@ -60,6 +60,24 @@ pub fn table_config_change(context: &Context, table: &OpenTable, wanted: &TableC
         return Err(Error::new(ErrorKind::Usage, format!("the table has no column {stranger}"))
             .hint(format!("It has {}.", all.join(", "))));
     }
+    change(context, table, |text, section| edit::set_table(text, section, wanted))
+}
+
+/// What has to change in the config file for a table's own thresholds and
+/// severities to be these; what else is known of it stays.
+///
+/// # Errors
+/// `BadConfig` for a file that cannot be read or changed without touching more
+/// than it should, and for thresholds that do not go together.
+pub fn table_gates_change(context: &Context, table: &OpenTable, gates: &toml::Table) -> Result<ConfigChange> {
+    change(context, table, |text, section| edit_gates::set_gates(text, section, gates))
+}
+
+fn change(
+    context: &Context,
+    table: &OpenTable,
+    edit: impl FnOnce(&str, &str) -> Result<String>,
+) -> Result<ConfigChange> {
     let file = context.config_file.clone().ok_or_else(|| {
         Error::new(ErrorKind::BadConfig, "this machine has no folder for settings").hint("Name a file with --config.")
     })?;
@@ -72,7 +90,7 @@ pub fn table_config_change(context: &Context, table: &OpenTable, wanted: &TableC
     let names = table.config_names();
     let names: Vec<&str> = names.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
     let section = config.table(&names).map_or(table.name.as_str(), |(section, _)| section).to_owned();
-    let after = edit::set_table(text, &section, wanted)?;
+    let after = edit(text, &section)?;
     Ok(ConfigChange { file, location: table.location.clone(), section, before, after })
 }
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::algebra::Change;
+use super::output::OutputShape;
 use super::view::SourceView;
 use super::{KeyFacts, RowTotals, append, merge, overwrite, replace_where, restore, scd2, undo, vacuum};
 use crate::table::features::WriteKind;
@@ -62,16 +63,19 @@ pub enum Class {
     /// A MERGE that deletes what the source lacks: as dangerous as an overwrite
     /// where the extract is incomplete.
     MergeDelete,
+    /// The same rows in other files: repartition, optimize.
+    Layout,
     /// Files that the log knew before come back: restore, undo.
     Inverse,
 }
 
 impl Class {
-    pub const ALL: [(Class, &'static str); 5] = [
-        (Class::Replace, "overwrite"),
+    pub const ALL: [(Class, &'static str); 6] = [
+        (Class::Replace, "overwrite, replace-where"),
         (Class::Append, "append"),
         (Class::Merge, "merge"),
         (Class::MergeDelete, "merge with delete"),
+        (Class::Layout, "repartition, optimize"),
         (Class::Inverse, "restore, undo"),
     ];
 }
@@ -88,6 +92,8 @@ pub struct Io {
     pub restored_bytes: u64,
     /// Rows that only share a file with a changed one.
     pub copied_rows: u64,
+    /// Files of the change data feed.
+    pub change_files: u64,
 }
 
 /// Makes the tagged enum of kinds and its dispatch from one list.
@@ -154,6 +160,9 @@ pub struct RowSpec {
     /// How the source's rows are looked at.
     #[serde(default, skip_serializing_if = "SourceView::is_plain")]
     pub view: SourceView,
+    /// Into how many files the rows go.
+    #[serde(default, skip_serializing_if = "OutputShape::is_default")]
+    pub output: OutputShape,
     /// Compare every cell, not only its hash.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exact_cells: bool,

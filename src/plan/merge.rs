@@ -106,11 +106,12 @@ pub(super) fn merge_words(on: &On, clauses: &Clauses) -> Vec<(String, String)> {
 }
 
 /// Metrics under the names that Spark gives a MERGE's.
-pub(super) fn merge_metrics(rows: &RowTotals, io: &Io) -> Vec<(&'static str, u64)> {
-    vec![
+pub(super) fn merge_metrics(clauses: &Clauses, rows: &RowTotals, io: &Io) -> Vec<(&'static str, u64)> {
+    let updated = rows.updated.unwrap_or(0) + rows.unchanged;
+    let mut metrics = vec![
         ("numSourceRows", rows.source),
         ("numTargetRowsInserted", rows.inserted),
-        ("numTargetRowsUpdated", rows.updated.unwrap_or(0) + rows.unchanged),
+        ("numTargetRowsUpdated", updated),
         ("numTargetRowsDeleted", rows.deleted),
         ("numTargetRowsCopied", io.copied_rows),
         ("numOutputRows", io.written_rows),
@@ -118,7 +119,23 @@ pub(super) fn merge_metrics(rows: &RowTotals, io: &Io) -> Vec<(&'static str, u64
         ("numTargetFilesRemoved", io.removed_files),
         ("numTargetBytesAdded", io.written_bytes),
         ("numTargetBytesRemoved", io.removed_bytes),
-    ]
+        ("numTargetChangeFilesAdded", io.change_files),
+        ("numTargetDeletionVectorsAdded", 0),
+    ];
+    // Which clause did it is known where only one kind of clause can.
+    let deletes = clauses.matched.iter().any(|c| c.action == MatchedAction::Delete);
+    let updates = clauses.matched.iter().any(|c| c.action != MatchedAction::Delete);
+    let lost = clauses.by_source.iter().any(|c| c.action == BySourceAction::Delete);
+    let patched = clauses.by_source.iter().any(|c| c.action != BySourceAction::Delete);
+    if !(updates && patched) {
+        metrics.push(("numTargetRowsMatchedUpdated", if patched { 0 } else { updated }));
+        metrics.push(("numTargetRowsNotMatchedBySourceUpdated", if patched { updated } else { 0 }));
+    }
+    if !(deletes && lost) {
+        metrics.push(("numTargetRowsMatchedDeleted", if lost { 0 } else { rows.deleted }));
+        metrics.push(("numTargetRowsNotMatchedBySourceDeleted", if lost { rows.deleted } else { 0 }));
+    }
+    metrics
 }
 
 impl Kind for Merge {
@@ -164,7 +181,7 @@ impl Kind for Merge {
     }
 
     fn metrics(&self, rows: &RowTotals, io: &Io) -> Vec<(&'static str, u64)> {
-        merge_metrics(rows, io)
+        merge_metrics(&self.clauses, rows, io)
     }
 }
 

@@ -18,10 +18,12 @@ pub mod measures;
 pub mod merge;
 pub mod near_keys;
 pub mod operations;
+pub mod output;
 pub mod overwrite;
 pub mod replace_where;
 pub mod restore;
 pub mod scd2;
+pub mod script;
 pub mod slice;
 pub mod technical;
 pub mod undo;
@@ -35,6 +37,7 @@ pub use algebra::{Change, Pairing, Reach, RowRule};
 pub use clauses::{Clauses, On};
 pub use effect::{Effect, Effects};
 pub use kinds::{Kind, Spec};
+pub use output::OutputShape;
 pub use slice::Role;
 
 use crate::error::ErrorKind;
@@ -357,15 +360,15 @@ impl Plan {
             Change::Vacuum(files) => !files.is_empty(),
             Change::Rows(_) => false,
         };
-        r.inserted + updated + r.deleted > 0 || exchanges || !self.metadata_changes.is_empty()
+        [r.inserted, updated, r.deleted].iter().any(|n| *n > 0) || exchanges || !self.metadata_changes.is_empty()
     }
 
     /// Rows written for each row that is inserted, updated or deleted; `None`
     /// where none is.
     pub fn write_amplification(&self) -> Option<f64> {
         let r = &self.rows;
-        let changed = r.inserted + r.updated.unwrap_or(0) + r.deleted;
-        let written: u64 = self.partitions.iter().map(|p| p.written.rows).sum();
+        let changed = u128::from(r.inserted) + u128::from(r.updated.unwrap_or(0)) + u128::from(r.deleted);
+        let written: u128 = self.partitions.iter().map(|p| u128::from(p.written.rows)).sum();
         (changed > 0).then(|| written as f64 / changed as f64)
     }
 

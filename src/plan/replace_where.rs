@@ -53,7 +53,16 @@ impl Kind for ReplaceWhere {
         ("WRITE", parameters)
     }
 
-    fn metrics(&self, _: &RowTotals, io: &Io) -> Vec<(&'static str, u64)> {
-        overwrite_metrics(io)
+    fn metrics(&self, rows: &RowTotals, io: &Io) -> Vec<(&'static str, u64)> {
+        // To Spark every row that the predicate chose is deleted, also one that
+        // comes back.
+        let replaced = rows.deleted + rows.updated.unwrap_or(0) + rows.unchanged;
+        let mut metrics = overwrite_metrics(io);
+        metrics.extend([
+            ("numDeletedRows", replaced),
+            ("numCopiedRows", io.copied_rows),
+            ("numAddedChangeFiles", io.change_files),
+        ]);
+        metrics
     }
 }

@@ -102,6 +102,6 @@ impl Kind for Scd2 {
     }
 
     fn metrics(&self, rows: &RowTotals, io: &Io) -> Vec<(&'static str, u64)> {
-        merge_metrics(rows, io)
+        merge_metrics(&self.clauses(), rows, io)
     }
 }

@@ -2,6 +2,7 @@
 //! to engines.
 
 pub mod ast;
+pub mod checks;
 pub(crate) mod compare;
 mod evaluate;
 pub mod grid;
@@ -11,6 +12,7 @@ mod prune;
 pub(crate) mod row;
 
 pub use ast::{Comparison, Expr, Operand};
+pub use checks::RowChecks;
 pub use grid::Grid;
 pub use prune::Bounds;
 pub use row::{Bound, RowExpr, Scope, Side};

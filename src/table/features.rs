@@ -46,6 +46,9 @@ const WRITABLE: &[&str] = &[
     "v2Checkpoint",
     "vacuumProtocolCheck",
     "domainMetadata",
+    // Every row of ours has a value for every column.
+    "allowColumnDefaults",
+    "inCommitTimestamp",
 ];
 
 /// What a write is about to do; features are refused by it.
@@ -136,30 +139,14 @@ impl Protocol {
         if metadata.flag("delta.appendOnly") && !matches!(kind, WriteKind::Append | WriteKind::Vacuum) {
             reasons.push("delta.appendOnly = true (rows may only be added)".into());
         }
-        if metadata.flag("delta.enableInCommitTimestamps") {
-            reasons.push("delta.enableInCommitTimestamps".into());
-        }
-        if kind == WriteKind::RowLevel && metadata.flag("delta.enableChangeDataFeed") {
-            reasons.push("delta.enableChangeDataFeed (a MERGE must write change files)".into());
-        }
         let rewrites = matches!(kind, WriteKind::Overwrite | WriteKind::Append | WriteKind::RowLevel);
         if rewrites {
-            for (name, expression) in metadata.constraints() {
-                reasons.push(format!("CHECK constraint {name} ({expression})"));
-            }
             if metadata.property("delta.parquet.format.version").is_some() {
                 reasons.push("delta.parquet.format.version".into());
             }
             metadata.schema.walk(&mut |path, field| {
-                for (key, what) in [
-                    ("delta.invariants", "invariant on"),
-                    ("delta.generationExpression", "generated column"),
-                    ("delta.identity.start", "identity column"),
-                    ("CURRENT_DEFAULT", "column default of"),
-                ] {
-                    if field.metadata.contains_key(key) {
-                        reasons.push(format!("{what} {path}"));
-                    }
+                if field.metadata.contains_key("delta.identity.start") {
+                    reasons.push(format!("identity column {path}"));
                 }
             });
             if metadata.schema.fields.iter().any(|f| f.data_type.contains(&|t| matches!(t, super::DataType::Variant))) {

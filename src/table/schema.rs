@@ -45,6 +45,26 @@ pub struct Schema {
     pub fields: Vec<Field>,
 }
 
+/// A place inside a nested column that may not be NULL where what is around it
+/// is not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StrictPlace {
+    /// The index of the column.
+    pub column: usize,
+    /// `column.field.element`, for people.
+    pub path: String,
+    pub steps: Vec<Step>,
+}
+
+/// One step into a nested value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    Field(usize),
+    Element,
+    Key,
+    Value,
+}
+
 impl Schema {
     /// Parses a `schemaString`.
     ///
@@ -77,27 +97,39 @@ impl Schema {
         self.fields.iter().map(|f| f.name.as_str())
     }
 
-    /// The first place inside a nested column that may not be NULL.
-    pub fn strict_inside(&self) -> Option<String> {
-        fn inside(path: &str, t: &DataType) -> Option<String> {
+    /// Every place inside nested columns that may not be NULL, with its path and
+    /// the way to it from the column.
+    pub fn strict_inside(&self) -> Vec<StrictPlace> {
+        fn inside(place: &StrictPlace, t: &DataType, found: &mut Vec<StrictPlace>) {
+            let mut go = |name: &str, step: Step, nullable: bool, t: &DataType| {
+                let mut steps = place.steps.clone();
+                steps.push(step);
+                let next = StrictPlace { column: place.column, path: format!("{}.{name}", place.path), steps };
+                if !nullable {
+                    found.push(next.clone());
+                }
+                inside(&next, t, found);
+            };
             match t {
-                DataType::Struct(schema) => schema.fields.iter().find_map(|f| {
-                    let path = format!("{path}.{}", f.name);
-                    if f.nullable { inside(&path, &f.data_type) } else { Some(path) }
-                }),
-                DataType::Array { element, contains_null } => {
-                    let path = format!("{path}.element");
-                    if *contains_null { inside(&path, element) } else { Some(path) }
+                DataType::Struct(schema) => {
+                    for (at, f) in schema.fields.iter().enumerate() {
+                        go(&f.name, Step::Field(at), f.nullable, &f.data_type);
+                    }
                 }
+                DataType::Array { element, contains_null } => go("element", Step::Element, *contains_null, element),
                 DataType::Map { key, value, value_contains_null } => {
-                    let of_value = format!("{path}.value");
-                    let value = if *value_contains_null { inside(&of_value, value) } else { Some(of_value) };
-                    value.or_else(|| inside(&format!("{path}.key"), key))
+                    go("key", Step::Key, true, key);
+                    go("value", Step::Value, *value_contains_null, value);
                 }
-                DataType::Primitive(_) | DataType::Variant => None,
+                DataType::Primitive(_) | DataType::Variant => {}
             }
         }
-        self.fields.iter().find_map(|f| inside(&f.name, &f.data_type))
+        let mut found = Vec::new();
+        for (column, field) in self.fields.iter().enumerate() {
+            let place = StrictPlace { column, path: field.name.clone(), steps: Vec::new() };
+            inside(&place, &field.data_type, &mut found);
+        }
+        found
     }
 
     /// Every field at any depth, with its dotted path.

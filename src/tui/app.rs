@@ -4,8 +4,10 @@ use super::load::Load;
 use super::msg::JobId;
 use super::overlays::Overlay;
 use super::screens::apply::ApplyScreen;
+use super::screens::changes::ChangesScreen;
 use super::screens::compare::CompareScreen;
 use super::screens::form::FormScreen;
+use super::screens::gates::GatesScreen;
 use super::screens::keys::KeysScreen;
 use super::screens::lake::LakeScreen;
 use super::screens::paste::PasteScreen;
@@ -22,7 +24,9 @@ pub enum Screen {
     Form(Box<FormScreen>),
     Paste(Box<PasteScreen>),
     Keys(Box<KeysScreen>),
+    Gates(Box<GatesScreen>),
     Compare(Box<CompareScreen>),
+    Changes(Box<ChangesScreen>),
     Apply(Box<ApplyScreen>),
 }
 
@@ -81,7 +85,9 @@ impl App {
             Screen::Form(form) => form.facts(&mut facts),
             Screen::Paste(_) => {}
             Screen::Keys(keys) => keys.facts(&mut facts, &self.core),
+            Screen::Gates(gates) => gates.facts(&mut facts),
             Screen::Compare(compare) => compare.facts(&mut facts),
+            Screen::Changes(changes) => changes.facts(&mut facts),
             Screen::Apply(apply) => apply.facts(&mut facts),
         }
         facts
@@ -97,7 +103,9 @@ impl Screen {
             Screen::Form(_) => vec![Scope::Form, Scope::Any],
             Screen::Paste(_) => vec![Scope::Paste, Scope::Any],
             Screen::Keys(_) => vec![Scope::Keys, Scope::List, Scope::Any],
+            Screen::Gates(_) => vec![Scope::Gates, Scope::List, Scope::Any],
             Screen::Compare(_) => vec![Scope::Compare, Scope::List, Scope::Any],
+            Screen::Changes(_) => vec![Scope::Changes, Scope::List, Scope::Any],
             Screen::Apply(_) => vec![Scope::Apply, Scope::Any],
         }
     }
@@ -113,7 +121,9 @@ impl Screen {
             }
             Screen::Paste(paste) => paste.candidates.job().into_iter().collect(),
             Screen::Keys(keys) => keys.load.job().into_iter().collect(),
+            Screen::Gates(gates) => gates.change.job().into_iter().collect(),
             Screen::Compare(compare) => [compare.load.job(), compare.diff.job()].into_iter().flatten().collect(),
+            Screen::Changes(changes) => [changes.load.job(), changes.page.job()].into_iter().flatten().collect(),
             Screen::Apply(apply) => apply.load.job().into_iter().collect(),
         }
     }

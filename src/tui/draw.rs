@@ -7,7 +7,9 @@ use ratatui::layout::Rect;
 use super::app::{App, Screen};
 use super::msg::Failure;
 use super::overlays;
-use super::screens::{apply, compare, compare_rows, current, form, keys, lake, partitions, paste, rows, table};
+use super::screens::{
+    apply, changes, compare, compare_rows, current, form, gates, keys, lake, partitions, paste, rows, table,
+};
 use super::shared::Core;
 use super::text::{fit, width, wrap};
 use super::theme::Role;
@@ -43,7 +45,9 @@ fn paint_all(buf: &mut Buffer, area: Rect, app: &App) {
         Screen::Form(screen) => form::draw(buf, body, screen, &app.core),
         Screen::Paste(screen) => paste::draw(buf, body, screen, &app.core),
         Screen::Keys(screen) => keys::draw(buf, body, screen, &app.core),
+        Screen::Gates(screen) => gates::draw(buf, body, screen, &app.core),
         Screen::Compare(screen) => compare::draw(buf, body, screen, &app.core),
+        Screen::Changes(screen) => changes::draw(buf, body, screen, &app.core),
         Screen::Apply(screen) => apply::draw(buf, body, screen, &app.core),
     }
     status(buf, Rect { y: area.bottom() - 2, height: 1, ..area }, app);
@@ -67,7 +71,9 @@ fn title(buf: &mut Buffer, area: Rect, app: &App) {
         Screen::Form(screen) => (format!("{} · compare", escape_controls(&screen.info.name)), Vec::new()),
         Screen::Paste(screen) => (format!("{} · statement", escape_controls(&screen.info.name)), Vec::new()),
         Screen::Keys(screen) => (format!("{} · keys", escape_controls(&screen.info.name)), Vec::new()),
+        Screen::Gates(screen) => (format!("{} · gates", escape_controls(&screen.info.name)), Vec::new()),
         Screen::Compare(screen) => (compare::title(screen), Vec::new()),
+        Screen::Changes(screen) => (changes::title(screen), Vec::new()),
         Screen::Apply(screen) => (apply::title(screen), Vec::new()),
     };
     let right_cells: usize = right.iter().map(|(t, _)| width(t)).sum();
@@ -127,7 +133,12 @@ fn listed(screen: &Screen, core: &Core) -> Option<String> {
             compare::Pane::Partitions => &compare.partitions_grid,
             compare::Pane::Gates => return None,
         },
+        Screen::Changes(screen) => match screen.pane {
+            changes::Pane::Rows => &screen.rows_grid,
+            changes::Pane::Partitions => &screen.partitions_grid,
+        },
         Screen::Keys(screen) => &screen.grid,
+        Screen::Gates(screen) => &screen.grid,
         Screen::Form(_) | Screen::Paste(_) | Screen::Apply(_) => return None,
     };
     Some(grid.position(rows.len(), current::height(screen, core)))

@@ -15,7 +15,6 @@ use crate::config::Config;
 use crate::error::{Context as _, Error, ErrorKind, Result};
 use crate::ops::prepare::EffectRows;
 use crate::ops::{self, At, Context, OpenTable};
-use crate::plan::Plan;
 use crate::predicate::Predicate;
 use crate::progress::Progress;
 
@@ -146,6 +145,7 @@ async fn perform(
 ) -> Result<Answer> {
     let context = &shared.context();
     Ok(match request {
+        Request::Settle => Answer::Settled(settle(context).await?),
         Request::Target(target) => match OpenTable::open(context, &target, At::Latest).await {
             Ok(table) => Answer::Opened(Box::new(shared.keep(table))),
             Err(error) if error.kind == ErrorKind::NotATable => discover(id, context, &target, &out).await?,
@@ -201,6 +201,13 @@ async fn perform(
                 blocking(move || ops::table_config_change(&context, &table, &known), "reading the settings").await?,
             ))
         }
+        Request::GatesChange { table, gates } => {
+            let table = shared.table(&table).await?;
+            let context = context.clone();
+            Answer::ConfigChange(Box::new(
+                blocking(move || ops::table_gates_change(&context, &table, &gates), "reading the settings").await?,
+            ))
+        }
         Request::SaveConfig(change) => {
             let saved = blocking(move || ops::save_table_config(&change), "saving the settings").await?;
             shared.settle_on(&saved.config);
@@ -210,6 +217,11 @@ async fn perform(
             let rows = rows_of(&shared, &plan)?;
             let exported = ops::export_effect(&rows, effect, Path::new(&path), false, &progress).await?;
             Answer::Exported { path, rows: exported.rows }
+        }
+        Request::Changes { location, from, to } => {
+            let (changes, rows) = planning::changes(context, &location, from, to, &progress).await?;
+            *lock(&shared.rows) = HashMap::from([(changes.handle.clone(), rows)]);
+            Answer::Changes(Box::new(changes))
         }
         Request::Diff { plan, effect, offset, limit } => {
             let rows = rows_of(&shared, &plan)?;
@@ -229,8 +241,26 @@ async fn perform(
             let report = ops::apply(context, &plan, &apply_options(overrides), &progress).await?;
             Answer::Applied(Box::new(report))
         }
-        Request::SavePlan { plan, path } => Answer::Saved(save(&plan, Path::new(&path)).await?),
+        Request::SavePlan { plan, path } => {
+            let text = serde_json::to_string_pretty(&ops::plan_file::to_json(&plan)?)
+                .context(ErrorKind::Internal, || "the plan could not be written as JSON".into())?;
+            Answer::Saved(save(text + "\n", "the plan", Path::new(&path)).await?)
+        }
+        Request::SaveScript { plan, engine, path } => {
+            let text = ops::script(context, &plan, engine).await?;
+            Answer::ScriptSaved(save(text, "the script", Path::new(&path)).await?)
+        }
     })
+}
+
+/// What was in flight when the program ended last, and what it left.
+async fn settle(context: &Context) -> Result<Vec<String>> {
+    let settled = ops::recover(context).await?;
+    let mut tables: Vec<String> = settled.iter().map(|entry| entry.table.clone()).collect();
+    tables.sort();
+    tables.dedup();
+    let left = ops::left_overs::notice(context, &tables).await;
+    Ok(left.into_iter().chain(settled.iter().map(ops::recover::said)).collect())
 }
 
 fn rows_of(shared: &Shared, plan: &str) -> Result<EffectRows> {
@@ -261,10 +291,8 @@ async fn discover(id: JobId, context: &Context, root: &str, out: &mpsc::Sender<M
     result.map(|()| Answer::TablesDone)
 }
 
-/// Writes a plan beside the place where partwise was started; never over a file.
-async fn save(plan: &Plan, path: &Path) -> Result<String> {
-    let text = serde_json::to_string_pretty(plan)
-        .context(ErrorKind::Internal, || "the plan could not be written as JSON".into())?;
+/// Writes a text to where partwise was started; never over a file.
+async fn save(text: String, what: &str, path: &Path) -> Result<String> {
     let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     let full = here.join(path);
     let file = full.clone();
@@ -272,13 +300,12 @@ async fn save(plan: &Plan, path: &Path) -> Result<String> {
         use std::io::Write;
         let mut out = std::fs::File::create_new(&file)?;
         out.write_all(text.as_bytes())?;
-        out.write_all(b"\n")?;
         out.sync_all()
     });
     written
         .await
-        .context(ErrorKind::Internal, || "saving the plan stopped".into())?
-        .context(ErrorKind::Storage, || format!("the plan could not be saved to {}", full.display()))?;
+        .context(ErrorKind::Internal, || format!("saving {what} stopped"))?
+        .context(ErrorKind::Storage, || format!("{what} could not be saved to {}", full.display()))?;
     Ok(full.display().to_string())
 }
 

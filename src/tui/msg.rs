@@ -7,14 +7,17 @@ use crossterm::event::KeyEvent;
 use super::asked::Asked;
 use crate::config::TableConfig;
 use crate::error::{Error, ErrorKind};
+use crate::gate::{self, Evidence, Thresholds};
 use crate::ops::context::TableSettings;
+use crate::ops::diff::{Diff, DiffPartition, DiffTotals, FileCounts};
 use crate::ops::keys::KeyReport;
 use crate::ops::prepare::DiffPage;
 use crate::ops::{
-    ApplyOptions, ApplyReport, At, Comparison, ConfigChange, OpenTable, RowPage, SavedConfig, SourceProfile,
-    TableSummary,
+    ApplyOptions, ApplyReport, At, Comparison, ConfigChange, OpenTable, RowPage, SavedConfig, ScriptEngine,
+    SourceProfile, TableSummary,
 };
-use crate::plan::advice::Delivery;
+use crate::plan::advice::{self, Delivery};
+use crate::plan::kinds::Class;
 use crate::plan::technical::TechnicalProposal;
 use crate::plan::{Effect, Plan};
 use crate::progress::ProgressState;
@@ -74,6 +77,8 @@ pub struct TableKey {
 /// The work of one background job.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Request {
+    /// How operations ended that a crash left open, and what they left.
+    Settle,
     /// Opens the target as a table, else lists the tables below it.
     Target(String),
     /// Lists the tables below a root.
@@ -121,7 +126,18 @@ pub enum Request {
         table: TableKey,
         known: TableConfig,
     },
+    /// The same for a table's thresholds and severities.
+    GatesChange {
+        table: TableKey,
+        gates: toml::Table,
+    },
     SaveConfig(Box<ConfigChange>),
+    /// What changed between two versions.
+    Changes {
+        location: String,
+        from: u64,
+        to: u64,
+    },
     Diff {
         plan: String,
         effect: Effect,
@@ -150,6 +166,11 @@ pub enum Request {
         plan: Box<Plan>,
         path: String,
     },
+    SaveScript {
+        plan: Box<Plan>,
+        engine: ScriptEngine,
+        path: String,
+    },
 }
 
 /// What a job sends back. `Tables`, `Partitions` with `complete: false` and
@@ -169,10 +190,13 @@ pub enum Answer {
     Keys(Box<KeyReport>),
     ConfigChange(Box<ConfigChange>),
     ConfigSaved(Box<SavedConfig>),
+    Changes(Box<Changes>),
     Diff { page: DiffPage, offset: u64 },
     Planned(Box<Plan>),
     Applied(Box<ApplyReport>),
     Saved(String),
+    Settled(Vec<String>),
+    ScriptSaved(String),
     Exported { path: String, rows: u64 },
     Progress(ProgressState),
     Failed(Failure),
@@ -242,6 +266,8 @@ impl From<&OpenTable> for TableInfo {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compared {
     pub plans: Vec<Plan>,
+    /// What each of them was judged by.
+    pub evidence: Vec<Evidence>,
     /// An index into `plans`.
     pub recommended: Option<usize>,
     pub because: String,
@@ -255,6 +281,7 @@ impl From<&Comparison> for Compared {
     fn from(comparison: &Comparison) -> Self {
         Self {
             plans: comparison.strategies.iter().map(|(_, prepared)| prepared.plan.clone()).collect(),
+            evidence: comparison.strategies.iter().map(|(_, prepared)| prepared.evidence()).collect(),
             recommended: comparison.recommended,
             because: comparison.because.clone(),
             delivery: Some(comparison.delivery.clone()),
@@ -263,10 +290,70 @@ impl From<&Comparison> for Compared {
     }
 }
 
+/// A diff of two versions without the handle to its rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Changes {
+    /// What pages and exports ask for.
+    pub handle: String,
+    pub key: Vec<String>,
+    pub ignore: Vec<String>,
+    /// Changed columns, in words.
+    pub schema: Vec<String>,
+    pub notes: Vec<String>,
+    pub rows: DiffTotals,
+    pub partitions: Vec<DiffPartition>,
+    pub unchanged_partitions: u64,
+    pub files: FileCounts,
+}
+
+impl From<&Diff> for Changes {
+    fn from(diff: &Diff) -> Self {
+        let side = |text: &Option<String>| text.clone().unwrap_or_else(|| "–".into());
+        let schema = diff.schema_changes.iter().map(|c| {
+            let compared = if c.compared { "" } else { "; not compared" };
+            format!("{} {}: {} → {}{compared}", c.column, c.change.as_str(), side(&c.from), side(&c.to))
+        });
+        Self {
+            handle: format!("v{}..v{} of {}", diff.from, diff.to, diff.table),
+            key: diff.key.clone(),
+            ignore: diff.ignore.clone(),
+            schema: schema.collect(),
+            notes: diff.notes.clone(),
+            rows: diff.rows,
+            partitions: diff.partitions.clone(),
+            unchanged_partitions: diff.unchanged_partitions,
+            files: diff.files,
+        }
+    }
+}
+
+impl Compared {
+    /// Judges every plan anew, and recommends by that.
+    pub fn judge_again(&mut self, thresholds: &Thresholds) {
+        for (plan, evidence) in self.plans.iter_mut().zip(&self.evidence).filter(|(plan, _)| plan.compared) {
+            plan.gates = gate::judge(plan, evidence, thresholds);
+            plan.settle();
+            plan.advice = advice::advice(plan);
+        }
+        let of = |class: Class| self.plans.iter().find(|p| p.spec.kind().class() == class);
+        match (&self.delivery, of(Class::Replace), of(Class::Merge)) {
+            (Some(delivery), Some(overwrite), Some(merge)) => {
+                let (name, because) = advice::recommend(delivery, overwrite, merge);
+                let at = name.and_then(|name| self.plans.iter().position(|p| p.operation == name));
+                (self.recommended, self.because) = (at, because);
+            }
+            // A statement has no other strategy beside it.
+            (None, ..) => self.because = self.plans.first().and_then(|p| p.advice.first()).cloned().unwrap_or_default(),
+            _ => {}
+        }
+    }
+}
+
 impl Request {
     /// What the job is called in the job list, and while it is waited for.
     pub fn words(&self) -> &'static str {
         match self {
+            Request::Settle => "looking for interrupted operations",
             Request::Target(_) | Request::Discover(_) => "looking for tables",
             Request::Open { .. } => "opening the table",
             Request::Partitions(_) => "reading partitions",
@@ -279,13 +366,15 @@ impl Request {
             Request::Compare { .. } => "comparing strategies",
             Request::Profile { .. } => "looking at the source",
             Request::Keys { .. } => "counting keys",
-            Request::ConfigChange { .. } => "reading the settings",
+            Request::ConfigChange { .. } | Request::GatesChange { .. } => "reading the settings",
             Request::SaveConfig(_) => "saving the settings",
+            Request::Changes { .. } => "comparing versions",
             Request::Diff { .. } => "reading rows of the plan",
             Request::PlanRestore { .. } => "planning the restore",
             Request::PlanUndo { .. } => "planning the undo",
             Request::Apply { .. } => "applying",
             Request::SavePlan { .. } => "saving the plan",
+            Request::SaveScript { .. } => "writing the script",
             Request::Export { .. } => "exporting rows",
         }
     }
@@ -295,6 +384,7 @@ impl Request {
         matches!(
             self,
             Request::Compare { .. }
+                | Request::Changes { .. }
                 | Request::Keys { .. }
                 | Request::Export { .. }
                 | Request::PlanRestore { .. }

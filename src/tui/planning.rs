@@ -2,11 +2,11 @@
 //! every write.
 
 use super::asked::Asked;
-use super::msg::Compared;
+use super::msg::{Changes, Compared};
 use crate::error::Result;
 use crate::ops::keys::{KeyReport, KeyRequest, diagnose_keys};
 use crate::ops::prepare::EffectRows;
-use crate::ops::{self, At, Context, OpenTable, Prepared, SourceProfile, SourceRequest, Strategy};
+use crate::ops::{self, At, Context, DiffRequest, OpenTable, Prepared, SourceProfile, SourceRequest, Strategy};
 use crate::plan::Spec;
 use crate::progress::Progress;
 
@@ -45,9 +45,28 @@ pub async fn compare(
             *best += 1;
         }
         compared.plans.insert(at, one.plan.clone());
+        compared.evidence.insert(at, one.evidence());
         prepared.insert(at, one);
     }
     Ok((compared, handles(prepared)))
+}
+
+/// Compares two versions of a table, by the config's key for it.
+///
+/// # Errors
+/// `MissingFiles` where files of an old version are gone; whatever keeps the
+/// versions from being compared.
+pub async fn changes(
+    context: &Context,
+    location: &str,
+    from: u64,
+    to: u64,
+    progress: &Progress,
+) -> Result<(Changes, EffectRows)> {
+    let from = OpenTable::open(context, location, At::Version(from)).await?;
+    let to = OpenTable::open(context, location, At::Version(to)).await?;
+    let diff = ops::diff(context, &from, &to, &DiffRequest::default(), progress).await?;
+    Ok((Changes::from(&diff), diff.effect_rows))
 }
 
 async fn statement(
@@ -65,6 +84,7 @@ async fn statement(
     let compared = Compared {
         because: prepared.plan.advice.first().cloned().unwrap_or_default(),
         plans: vec![prepared.plan.clone()],
+        evidence: vec![prepared.evidence()],
         recommended: None,
         delivery: None,
         technical: None,

@@ -87,7 +87,14 @@ impl Core {
                 words: request.words(),
                 foreground: request.is_foreground(),
                 writes: matches!(request, Request::Apply { .. }),
-                detached: matches!(request, Request::SavePlan { .. } | Request::SaveConfig(_) | Request::Export { .. }),
+                detached: matches!(
+                    request,
+                    Request::Settle
+                        | Request::SavePlan { .. }
+                        | Request::SaveScript { .. }
+                        | Request::SaveConfig(_)
+                        | Request::Export { .. }
+                ),
                 started: self.clock,
                 progress: ProgressState::default(),
                 phase_since: self.clock,

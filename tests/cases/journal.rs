@@ -5,9 +5,6 @@ use partwise::ops::{Strategy, recover};
 
 use crate::support::{Bench, Kind, Shape, block_on, i, s};
 
-/// No machine has so many processes.
-const DEAD: Option<u32> = Some(2_000_000_000);
-
 #[test]
 fn an_interrupted_operation_is_settled_by_the_tables_history() {
     let bench = Bench::default();
@@ -20,14 +17,11 @@ fn an_interrupted_operation_is_settled_by_the_tables_history() {
     // once while it staged. A third one is still running.
     let journal = Journal::new(&bench.context.state_dir);
     let done = journal.find(&plan.id).unwrap().unwrap();
-    let open = Entry { finished_at: None, version_after: None, undo: None, process: DEAD, ..done.clone() };
+    let open = Entry { finished_at: None, version_after: None, undo: None, ..done.clone() };
     journal.write(&Entry { outcome: Outcome::Committing, ..open.clone() }).unwrap();
     let staging = Entry { id: "6f2c1a54-0000-4000-8000-000000000001".into(), outcome: Outcome::Intent, ..open.clone() };
-    let running = Entry {
-        id: "6f2c1a54-0000-4000-8000-000000000002".into(),
-        process: Some(std::process::id()),
-        ..staging.clone()
-    };
+    let running = Entry { id: "6f2c1a54-0000-4000-8000-000000000002".into(), ..staging.clone() };
+    let held = journal.hold(&running.id).unwrap();
     journal.write(&staging).unwrap();
     journal.write(&running).unwrap();
 
@@ -40,4 +34,8 @@ fn an_interrupted_operation_is_settled_by_the_tables_history() {
     assert!(lost.message.unwrap().contains("the table was not changed"));
     assert_eq!(settled(&running.id), running);
     assert!(block_on(recover(&bench.context)).unwrap().is_empty());
+    // The process id stays in use, by this very test; the lock is what counts.
+    drop(held);
+    assert_eq!(block_on(recover(&bench.context)).unwrap().len(), 1);
+    assert_eq!(settled(&running.id).outcome, Outcome::Failed);
 }

@@ -186,3 +186,55 @@ fn b32_statistics_that_lie_do_not_reach_a_plan() {
     assert_eq!(partition(&plan, &json!({"d": "a"})).before, 2);
     assert_eq!(plan.rows.deleted, 2);
 }
+
+#[test]
+fn a_plan_is_carried_out_once_even_where_the_log_forgot_its_commit() {
+    let bench = Bench::default();
+    let table = commits(&bench, 1);
+    let source = bench.source("s", &shape().columns, &[vec![s("b"), i(2)]]);
+    let plan = bench.plan(&table.path, &source, &[], Strategy::Append);
+    let other = bench.plan(&table.path, &source, &[], Strategy::Append);
+    bench.apply(&plan).unwrap();
+    Fixture::resume(&table.path, shape()).append(&[vec![s("c"), i(3)]]);
+    checkpoint(&table.path, 2);
+    for version in 0..=1 {
+        fs::remove_file(log_file(&table.path, version)).unwrap();
+    }
+    let error = refused(bench.apply(&plan));
+    assert_eq!(error.kind, ErrorKind::StalePlan, "{}", error.full_message());
+    assert!(error.message.contains("already carried out: the table's checkpoint knows"), "{}", error.message);
+    // What another plan would be put on top of cannot be told any more.
+    let error = refused(bench.apply(&other));
+    assert_eq!(error.kind, ErrorKind::StalePlan, "{}", error.full_message());
+    let counts: Vec<_> =
+        partitions(&bench, &table.path, true).unwrap().iter().map(|p| (p.values.to_string(), p.rows.exact())).collect();
+    assert_eq!(counts, [("a".into(), Some(1)), ("b".into(), Some(1)), ("c".into(), Some(1))]);
+}
+
+#[test]
+fn after_a_crash_what_the_log_forgot_is_known_by_its_transaction_or_stays_unknown() {
+    use partwise::journal::{Entry, Outcome};
+    let bench = Bench::default();
+    let table = commits(&bench, 1);
+    let source = bench.source("s", &shape().columns, &[vec![s("b"), i(2)]]);
+    let plan = bench.plan(&table.path, &source, &[], Strategy::Append);
+    bench.apply(&plan).unwrap();
+    Fixture::resume(&table.path, shape()).append(&[vec![s("c"), i(3)]]);
+    checkpoint(&table.path, 2);
+    for version in 0..=1 {
+        fs::remove_file(log_file(&table.path, version)).unwrap();
+    }
+    let journal = bench.context.journal();
+    let done = journal.find(&plan.id).unwrap().unwrap();
+    let open = Entry { outcome: Outcome::Committing, finished_at: None, version_after: None, ..done };
+    journal.write(&open).unwrap();
+    let other = Entry { id: uuid::Uuid::from_u128(1).to_string(), ..open };
+    journal.write(&other).unwrap();
+    let settle = || crate::support::block_on(partwise::ops::recover(&bench.context)).unwrap().len();
+    assert_eq!((settle(), settle()), (2, 0), "each is told once");
+    let found = journal.find(&plan.id).unwrap().unwrap();
+    assert_eq!((found.outcome, found.version_after), (Outcome::Committed, None));
+    let lost = journal.find(&other.id).unwrap().unwrap();
+    assert_eq!(lost.outcome, Outcome::Unknown);
+    assert!(lost.message.unwrap().contains("no longer reaches back"));
+}

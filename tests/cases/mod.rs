@@ -4,10 +4,14 @@
 mod append;
 mod browse;
 mod clauses;
+mod conflicts;
 mod journal;
+mod kept;
 mod keys;
 mod log;
+mod long;
 mod many;
+mod protocol;
 mod replace_where;
 mod restore;
 mod road;

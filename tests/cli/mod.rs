@@ -1,8 +1,11 @@
 //! The command line from outside: arguments, errors, exit codes.
 
+mod clean;
 mod demo;
 mod diff;
+mod gates;
 mod keys;
+mod script;
 mod slice;
 mod usage;
 mod wording;

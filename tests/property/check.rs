@@ -17,7 +17,7 @@ use super::statement::Run;
 use crate::model::{Model, Outcome};
 use crate::support::road::{override_all, text};
 use crate::support::writer::write_source;
-use crate::support::{Bench, Fixture, block_on, exact, replay, rows_of, sorted};
+use crate::support::{Bench, Fixture, Row, block_on, exact, replay, rows_of, sorted};
 
 /// Bytes of rows in memory where rows are to be on disk.
 const TIGHT: usize = 2048;
@@ -154,6 +154,7 @@ impl Road<'_> {
         equal("rows after apply", &rows_of(path), &sorted(model.after.clone()))?;
         equal("verified", &report.verified, &true)?;
         let after = replay::replay(path)?;
+        self.changes(&after, plan, &old)?;
         let gone = before.live.keys().filter(|key| !after.live.contains_key(*key)).count() as u64;
         equal("files.removed", &plan.files.removed, &gone)?;
         let tuples = |state: &replay::Replayed| {
@@ -165,6 +166,35 @@ impl Road<'_> {
         let undo = self.bench.plan_undo(path, None).map_err(|e| words("undo's plan", &e))?;
         self.apply(context, &undo)?;
         equal("rows after undo", &exact(&rows_of(path)), &exact(&old))
+    }
+
+    /// The change feed leads from the old rows to the new ones, and has the
+    /// plan's numbers of each kind.
+    fn changes(&self, after: &replay::Replayed, plan: &Plan, old: &[Row]) -> Result<(), String> {
+        let path = &self.table.path;
+        let changes = after.changes(path, plan.version + 1);
+        let keeps = self.case.shape.properties.iter().any(|(key, _)| key == "delta.enableChangeDataFeed");
+        let by_row = matches!(plan.operation.as_str(), "merge" | "scd2" | "replace-where");
+        equal("there is a feed", &!changes.is_empty(), &(keeps && by_row && plan.files.removed > 0))?;
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let of = |kind: &str| -> Vec<Row> {
+            changes.iter().filter(|(_, own)| own == kind).map(|(row, _)| row.clone()).collect()
+        };
+        let kinds = ["delete", "update_preimage", "insert", "update_postimage"];
+        let [deleted, preimages, inserted, postimages] = kinds.map(of);
+        let counts = [&deleted, &preimages, &inserted, &postimages].map(|rows| rows.len() as u64);
+        let updated = plan.rows.updated.unwrap_or(0);
+        equal("rows of the feed", &counts, &[plan.rows.deleted, updated, plan.rows.inserted, updated])?;
+        let mut rows = sorted(old.to_vec());
+        for gone in deleted.iter().chain(&preimages) {
+            let at =
+                rows.binary_search(gone).map_err(|_| format!("the feed takes away {gone:?}, which is not there"))?;
+            rows.remove(at);
+        }
+        rows.extend(inserted.into_iter().chain(postimages));
+        equal("rows by the feed", &sorted(rows), &sorted(after.rows(path)))
     }
 }
 

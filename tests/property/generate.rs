@@ -170,14 +170,15 @@ impl Case {
             _ => {}
         }
         let [mapped, vectors, stats, unique, nulls] = seed.flags;
+        let feed = (unique % 2 == 0).then(|| ("delta.enableChangeDataFeed".to_owned(), "true".to_owned()));
         let shape = Shape {
             columns,
             partition_by,
             mapped: mapped % 5 == 4,
             deletion_vectors: vectors % 4 == 3,
             paths: if mapped % 2 == 0 { PathStyle::Spark } else { PathStyle::Ascii },
-            properties: Vec::new(),
-            required: Vec::new(),
+            properties: feed.into_iter().collect(),
+            ..Shape::default()
         };
         // Mostly there are no NULL keys: they fail gates and hide other faults.
         let maker = Maker { shape: &shape, null_keys: nulls % 4 == 3, wanted };

@@ -179,6 +179,7 @@ impl Case {
             paths: PathStyle::Spark,
             properties: own.map(|(k, v)| (k.clone(), v.clone())).chain(checks).collect(),
             required: table.columns.iter().filter(|c| !c.nullable).map(|c| c.name.clone()).collect(),
+            ..Shape::default()
         }
     }
 

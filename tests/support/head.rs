@@ -24,8 +24,11 @@ impl Shape {
         if self.columns.iter().any(|c| c.kind == Kind::TimestampNtz) {
             features.insert("timestampNtz");
         }
-        let protocol = if features.is_empty() {
-            let version = self.writer_features().into_iter().map(|(_, version)| version).max();
+        let version = self.writer_features().into_iter().map(|(_, version)| version).max();
+        let protocol = if features.is_empty() && version == Some(7) {
+            let writer: BTreeSet<&str> = self.writer_features().into_iter().map(|(name, _)| name).collect();
+            json!({"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": writer})
+        } else if features.is_empty() {
             json!({"minReaderVersion": 1, "minWriterVersion": version.unwrap_or(2)})
         } else {
             let writer = features.iter().copied().chain(self.writer_features().into_iter().map(|(name, _)| name));
@@ -54,6 +57,18 @@ impl Shape {
         }
         if on("delta.enableChangeDataFeed") {
             features.push(("changeDataFeed", 4));
+        }
+        for (key, feature, version) in [
+            ("delta.generationExpression", "generatedColumns", 4),
+            ("delta.invariants", "invariants", 2),
+            ("CURRENT_DEFAULT", "allowColumnDefaults", 7),
+        ] {
+            if self.marks.iter().any(|(_, own, _)| own == key) {
+                features.push((feature, version));
+            }
+        }
+        if on("delta.enableInCommitTimestamps") {
+            features.push(("inCommitTimestamp", 7));
         }
         features
     }

@@ -8,6 +8,7 @@ pub mod kinds;
 pub mod peer;
 pub mod replay;
 pub mod road;
+pub mod snapshot;
 mod tests;
 pub mod writer;
 

@@ -108,11 +108,36 @@ impl Replayed {
         schema["fields"].as_array().expect("the schema's fields").iter().map(field).collect()
     }
 
+    /// The rows of a version's change files: the table's cells, and what became
+    /// of the row. Empty where the version has no such files.
+    pub fn changes(&self, table: &Path, version: u64) -> Vec<(Row, String)> {
+        let mut fields = self.fields();
+        let kind = Field { name: "_change_type".into(), physical: "_change_type".into(), delta: Some("string".into()) };
+        fields.push(kind);
+        let partitioned = self.partitioned();
+        let mut changes = Vec::new();
+        for action in actions(table, version) {
+            let Some(file) = action.get("cdc") else { continue };
+            assert_eq!(file["dataChange"], false, "{file}");
+            assert!(file["path"].as_str().is_some_and(|path| path.starts_with("_change_data/")), "{file}");
+            for mut row in read_file(table, file, &fields, &partitioned) {
+                match row.pop() {
+                    Some(Value::String(kind)) => changes.push((row, kind)),
+                    other => panic!("a change of the kind {other:?}"),
+                }
+            }
+        }
+        changes
+    }
+
+    fn partitioned(&self) -> Vec<&str> {
+        self.metadata["partitionColumns"].as_array().into_iter().flatten().filter_map(Json::as_str).collect()
+    }
+
     /// Every live row, with its cells in schema order.
     pub fn rows(&self, table: &Path) -> Vec<Row> {
         let fields = self.fields();
-        let partitioned: Vec<&str> =
-            self.metadata["partitionColumns"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
+        let partitioned = self.partitioned();
         self.live.values().flat_map(|add| read_file(table, add, &fields, &partitioned)).collect()
     }
 }

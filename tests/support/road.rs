@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use partwise::config::Config;
 use partwise::error::{Error, Result};
@@ -46,8 +46,7 @@ impl Bench {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let state_dir = dir.path().join("state");
         let config_file = Some(dir.path().join("config.toml"));
-        let context =
-            Context { config: Arc::new(config), config_file, state_dir, read_only: false, user: "tester".into() };
+        let context = Context { config_file, state_dir, user: "tester".into(), ..Context::new(config, false) };
         Self { dir, context }
     }
 

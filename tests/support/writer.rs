@@ -51,6 +51,10 @@ pub struct Shape {
     pub properties: Vec<(String, String)>,
     /// Columns that are declared NOT NULL.
     pub required: Vec<String>,
+    /// Entries of columns' metadata: (column, key, text).
+    pub marks: Vec<(String, String, String)>,
+    /// Types that differ from the kind's in what may be NULL.
+    pub types: Vec<(String, Json)>,
 }
 
 impl Shape {
@@ -88,13 +92,17 @@ impl Shape {
         let fields = self.columns.iter().enumerate().map(|(i, column)| {
             let id = i as i64 + 1;
             let inner = self.mapped.then_some(100 + 2 * id);
-            let metadata = match self.mapped {
+            let mut metadata = match self.mapped {
                 true => json!({"delta.columnMapping.id": id,
                                "delta.columnMapping.physicalName": self.physical(&column.name)}),
                 false => json!({}),
             };
+            for (_, key, text) in self.marks.iter().filter(|(name, ..)| *name == column.name) {
+                metadata[key] = json!(text);
+            }
             let nullable = !self.required.contains(&column.name);
-            json!({"name": column.name, "type": column.kind.delta_type(inner), "nullable": nullable,
+            let own = self.types.iter().find(|(name, _)| *name == column.name).map(|(_, json)| json.clone());
+            json!({"name": column.name, "type": own.unwrap_or_else(|| column.kind.delta_type(inner)), "nullable": nullable,
                    "metadata": metadata})
         });
         json!({"type": "struct", "fields": fields.collect::<Vec<_>>()}).to_string()

@@ -2,7 +2,7 @@
 //! rows, of which one was reversed at the source.
 
 use partwise::error::ErrorKind;
-use partwise::gate::Thresholds;
+use partwise::gate::{Evidence, Thresholds};
 use partwise::ops::context::TableSettings;
 use partwise::ops::discover::SummaryFacts;
 use partwise::ops::prepare::{DiffPage, DiffRow};
@@ -62,6 +62,7 @@ pub fn info() -> TableInfo {
     let mut settings = TableSettings {
         known: Default::default(),
         thresholds: Thresholds::default(),
+        global: Thresholds::default(),
         engine: Default::default(),
         layout: Default::default(),
     };
@@ -256,6 +257,7 @@ pub fn compared() -> Compared {
         Delivery { kind: DeliveryKind::FullSlice, key_coverage: 0.6667, changed_share: 0.5, ..Delivery::default() };
     let (_, because) = partwise::plan::advice::recommend(&delivery, &overwrite, &merge);
     Compared {
+        evidence: vec![Evidence::default(); 3],
         plans: vec![merge, with_delete, overwrite],
         recommended: Some(2),
         because,
@@ -375,6 +377,7 @@ pub fn report() -> ApplyReport {
         files_removed: 1,
         verified: true,
         mismatches: Vec::new(),
+        warnings: Vec::new(),
         undo: Some("partwise undo gold.working_capital".into()),
         undo_until: None,
     }

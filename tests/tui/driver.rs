@@ -30,6 +30,9 @@ impl Driver {
         let mut driver = Driver { app, waiting: Vec::new(), commands: Vec::new(), running: Duration::ZERO };
         driver.tick(0);
         driver.send(Msg::Start);
+        if !read_only {
+            driver.answer(|r| matches!(r, Request::Settle), Answer::Settled(Vec::new()));
+        }
         driver
     }
 

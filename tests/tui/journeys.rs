@@ -315,3 +315,14 @@ fn a_hundred_thousand_partitions_scroll() {
     assert!(driver.line_with("▸").contains("099999"), "{}", driver.screen());
     assert!(driver.screen().contains("of 100,000"), "{}", driver.screen());
 }
+
+#[test]
+fn the_start_tells_what_was_in_flight() {
+    let mut driver = Driver::new(SIZE, false);
+    driver.send(Msg::Start);
+    let said = "overwrite 6f2c on t: interrupted before its commit".to_owned();
+    driver.answer(|r| matches!(r, Request::Settle), Answer::Settled(vec![said]));
+    assert!(driver.screen().contains("interrupted before its commit"), "{}", driver.screen());
+    let driver = Driver::new(SIZE, true);
+    assert!(!driver.waiting.iter().any(|(_, r)| matches!(r, Request::Settle)), "a read-only run settles nothing");
+}

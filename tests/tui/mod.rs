@@ -1,7 +1,9 @@
 //! The screens, drawn from hand-made data and driven by messages alone.
 
+mod changes;
 mod data;
 mod driver;
+mod gates;
 mod journeys;
 mod partitions;
 mod screens;

@@ -274,6 +274,12 @@ fn help_and_palette_come_from_the_registry() {
     assert!(driver.screen().contains("Save the plan to a file"), "{}", driver.screen());
     driver.enter();
     assert!(driver.waiting.iter().any(|(_, r)| matches!(r, Request::SavePlan { .. })));
+    driver.keys("X");
+    let script = driver.waiting.iter().find_map(|(_, r)| match r {
+        Request::SaveScript { path, .. } => Some(path.clone()),
+        _ => None,
+    });
+    assert!(script.is_some_and(|path| path.contains("spark-sql") && path.ends_with(".sql")));
 }
 
 #[test]

@@ -13,10 +13,10 @@ use crate::ops;
 pub struct Args {}
 
 pub async fn run(_: Args, session: &Session) -> Result<Outcome> {
-    let settled = ops::recover(&session.context).await?;
-    for entry in &settled {
-        let message = entry.message.as_deref().unwrap_or_default();
-        say(&format!("{} {} on {}: {message}", entry.operation, entry.id, entry.table));
+    match ops::recover(&session.context).await {
+        Ok(settled) => settled.iter().for_each(|entry| say(&ops::recover::said(entry))),
+        // What it does say can be read all the same.
+        Err(error) => say(&format!("what was in flight is not known: {}", error.full_message())),
     }
     let entries = ops::journal(&session.context)?;
     if session.json {

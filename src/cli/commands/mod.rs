@@ -1,10 +1,12 @@
 //! The registry of subcommands: one line and one file each.
 
 mod apply;
+mod clean;
 mod compare;
 mod demo;
 mod diff;
 mod files;
+mod gates;
 mod health;
 mod history;
 mod journal;
@@ -13,6 +15,7 @@ mod layouts;
 mod partitions;
 mod plan;
 mod rows;
+mod script;
 mod show;
 mod tables;
 mod undo;
@@ -63,14 +66,20 @@ registry! {
     Health => health,
     /// Say how a table would lie under other partition columns
     Layouts => layouts,
+    /// Show what is judged before a write to a table, and by which thresholds; change them
+    Gates => gates,
     /// Set every write strategy for a source side by side
     Compare => compare,
     /// Say what a write would do, and do it if asked
     Plan => plan,
     /// Carry out a plan from a file
     Apply => apply,
+    /// Print a script that does what a plan does, for another engine
+    Script => script,
     /// Take an operation back
     Undo => undo,
+    /// List what operations that failed or died left in a table's folder, and remove it if asked
+    Clean => clean,
     /// List what was done with this program on this machine
     Journal => journal,
 }
@@ -78,6 +87,6 @@ registry! {
 impl Command {
     /// Whether the command can be dropped at any moment.
     pub(super) fn only_reads(&self) -> bool {
-        !matches!(self, Command::Demo(_) | Command::Plan(_) | Command::Apply(_) | Command::Undo(_))
+        !matches!(self, Command::Demo(_) | Command::Clean(_) | Command::Plan(_) | Command::Apply(_) | Command::Undo(_))
     }
 }

@@ -5,6 +5,7 @@ use serde_json::Value as Json;
 use super::table::Table;
 use super::{count, plural, roles};
 use crate::plan::measures::measures;
+use crate::plan::script::is_offered;
 use crate::plan::vacuum::{Vacuum, Why};
 use crate::plan::{Plan, PlanPartition, Spec, slice};
 use crate::table::number::{bytes, grouped, grouped_text};
@@ -193,6 +194,10 @@ fn said(plan: &Plan) -> String {
     if !lists.is_empty() {
         out += "\n";
         out += &lists;
+    }
+    if is_offered(plan) {
+        out += "script   another engine can do it: plan … --out PLAN.json, then ";
+        out += "partwise script PLAN.json --for spark-sql|pyspark|delta-rs\n";
     }
     out
 }

@@ -32,6 +32,9 @@ pub fn render(report: &ApplyReport, plan: &Plan) -> String {
     for mismatch in &report.mismatches {
         out += &format!("  {mismatch}\n");
     }
+    for warning in &report.warnings {
+        out += &format!("warning: {warning}\n");
+    }
     if let Some(undo) = &report.undo {
         let until = report.undo_until.as_ref().map(|t| format!(" (until {t})")).unwrap_or_default();
         out += &format!("undo: {undo}{until}\n");

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
+use super::breaks::Breaks;
 use super::days;
 use super::fetch::{WHOLE, collect_rows};
 use super::groups;
@@ -12,7 +13,7 @@ use super::sides::{EXAMPLES, Sides};
 use super::tally::{PartitionTally, Tally};
 use super::verdicts::Verdicts;
 use super::walk::walk;
-use crate::engine::{PartitionSummary, RowJob, RowSet, Summary};
+use crate::engine::{Broken, PartitionSummary, RowJob, RowSet, Summary};
 use crate::error::Result;
 use crate::gate::Evidence;
 use crate::gate::evidence::GrainFacts;
@@ -170,6 +171,7 @@ async fn summarise(sides: &Sides, rule: usize, mut tally: Tally<'_>) -> Result<(
     }
     let fields = &sides.fetch.layout.schema.fields;
     let not_null = fields.iter().zip(&nulls).filter(|(f, n)| !f.nullable && **n > 0);
+    let broken = broken(sides, &tally.breaks).await?;
     let summary = Summary {
         source_rows: source.rows(),
         excluded: source.excluded,
@@ -183,6 +185,7 @@ async fn summarise(sides: &Sides, rule: usize, mut tally: Tally<'_>) -> Result<(
         ambiguous: tally.keys.ambiguous,
         ambiguous_examples: row_texts(sides, &tally.ambiguous, &sides.roles.key).await?,
         not_null: not_null.map(|(f, n)| (f.name.clone(), *n)).collect(),
+        broken,
         removed: rewritten.iter().map(|i| sides.files[*i].clone()).collect(),
         rows_rewritten_unchanged: partitions.iter().map(|p| p.effects.unchanged + p.effects.copied).sum(),
         table_partitions: files_of.len() as u64,
@@ -191,6 +194,24 @@ async fn summarise(sides: &Sides, rule: usize, mut tally: Tally<'_>) -> Result<(
         partitions,
     };
     Ok((rewritten, summary))
+}
+
+/// What rows break, with an example each.
+async fn broken(sides: &Sides, breaks: &Breaks) -> Result<Vec<Broken>> {
+    let checks = &sides.roles.checks;
+    let mut all = Vec::new();
+    for (number, found) in breaks.found() {
+        let (demand, is_null) = checks.demand(number);
+        let mut places = found.places.clone();
+        places.sort_unstable();
+        places.truncate(1);
+        let mut columns = checks.columns_of(number);
+        let key = sides.roles.key.iter().filter(|c| !columns.contains(c));
+        columns = key.copied().chain(columns.iter().copied()).collect();
+        let delivered = row_texts(sides, &places, &columns).await?.pop();
+        all.push(Broken { demand, is_null, rows: found.rows, example: delivered.or_else(|| found.cells.clone()) });
+    }
+    Ok(all)
 }
 
 /// Days of date columns on both sides.

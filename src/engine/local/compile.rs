@@ -6,8 +6,8 @@ use crate::engine::RowJob;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::clauses::{Assignments, BySourceAction, MatchedAction};
 use crate::plan::{Pairing, RowRule};
-use crate::predicate::{Bound, RowExpr, Scope, Side};
-use crate::table::{Schema, Value};
+use crate::predicate::{Bound, RowChecks, RowExpr, Scope, Side};
+use crate::table::{Field, Schema, Value};
 
 /// How NULL keys compare under one rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,9 +113,9 @@ impl Cells {
 /// # Errors
 /// `Usage` for texts and names, `LossyType` for values that do not fit their
 /// columns, `UnsupportedType` for a nested column that is assigned by itself.
-pub fn compile(job: &RowJob, delivered: &Schema, table: &Schema) -> Result<(Vec<Compiled>, Cells)> {
+pub fn compile(job: &RowJob, delivered: &Schema, table: &Schema, checks: &RowChecks) -> Result<(Vec<Compiled>, Cells)> {
     let complete = job.matching.columns.iter().all(Option::is_some);
-    let compiler = Compiler { delivered, table, complete };
+    let compiler = Compiler { delivered, table, checks, complete };
     let rules: Vec<Compiled> = job.rules.iter().map(|rule| compiler.rule(rule)).collect::<Result<_>>()?;
     let (mut source, mut target) = (BTreeSet::new(), BTreeSet::new());
     for bound in rules.iter().flat_map(Compiled::bounds) {
@@ -127,6 +127,9 @@ pub fn compile(job: &RowJob, delivered: &Schema, table: &Schema) -> Result<(Vec<
         }
     }
     target.extend(rules.iter().flat_map(|rule| rule.patched.iter().copied()));
+    if rules.iter().any(|rule| !rule.patched.is_empty()) {
+        target.extend(checks.columns());
+    }
     if let Some(latest) = &job.view.latest_by {
         source.insert(delivered_column(delivered, latest)?);
     }
@@ -166,6 +169,7 @@ pub fn delivered_column(delivered: &Schema, text: &str) -> Result<usize> {
 struct Compiler<'a> {
     delivered: &'a Schema,
     table: &'a Schema,
+    checks: &'a RowChecks,
     /// Every column of the table is delivered under its name, in a type that fits.
     complete: bool,
 }
@@ -198,9 +202,9 @@ impl Compiler<'_> {
             let action = match &clause.action {
                 MatchedAction::Delete => Matched::Delete,
                 MatchedAction::Update(values) if self.is_whole(values)? => Matched::Replace,
-                MatchedAction::Update(values) => Matched::Patch(self.set(values.set())?),
+                MatchedAction::Update(values) => Matched::Patch(self.update(values.set())?),
                 MatchedAction::Close { update, insert } => {
-                    Matched::Close(self.set(update.set())?, self.insert(insert)?)
+                    Matched::Close(self.update(update.set())?, self.insert(insert)?)
                 }
             };
             compiled.matched.push((self.condition(clause.condition.as_ref())?, action));
@@ -214,7 +218,7 @@ impl Compiler<'_> {
                 within_slice: clause.within_slice,
                 set: match &clause.action {
                     BySourceAction::Delete => None,
-                    BySourceAction::Update(values) => Some(self.set(values)?),
+                    BySourceAction::Update(values) => Some(self.update(values)?),
                 },
             });
         }
@@ -274,6 +278,63 @@ impl Compiler<'_> {
         Ok(set)
     }
 
+    /// What is assigned, and the generated columns that follow from it.
+    fn update(&self, list: &[(String, String)]) -> Result<Set> {
+        let mut set = self.set(list)?;
+        let changed: Vec<usize> = set.iter().map(|(column, _)| *column).collect();
+        for column in self.checks.generated().filter(|c| !changed.contains(c)) {
+            if self.checks.follows(column, &changed) {
+                let stays = |field: &Field| Ok(RowExpr::of_column(Side::Target, &field.name));
+                set.extend(self.computed(column, list, &stays)?.map(|bound| (column, bound)));
+            }
+        }
+        Ok(set)
+    }
+
+    /// A generated column, from assigned values and from `other` where none is.
+    fn computed(
+        &self,
+        column: usize,
+        list: &[(String, String)],
+        other: &dyn Fn(&Field) -> Result<RowExpr>,
+    ) -> Result<Option<Bound>> {
+        let value = |field: &Field| match list.iter().find(|(name, _)| name.eq_ignore_ascii_case(&field.name)) {
+            Some((_, text)) => RowExpr::parse(text),
+            None => other(field),
+        };
+        match self.checks.compute(column, self.table, &value)? {
+            None => Ok(None),
+            Some(expr) => {
+                let bound = expr.bind(&Scope { source: self.delivered, target: self.table })?;
+                bound.assign_to(&self.table.fields[column]).map(Some)
+            }
+        }
+    }
+
+    /// What a column gets that an INSERT does not name.
+    fn unnamed(&self, column: usize, list: &[(String, String)]) -> Result<Option<Bound>> {
+        let field = &self.table.fields[column];
+        let default = |field: &Field| {
+            let column = self.table.index_of(&field.name);
+            Ok(column.and_then(|c| self.checks.default_of(c)).cloned().unwrap_or_else(RowExpr::null))
+        };
+        if let Some(bound) = self.computed(column, list, &default)? {
+            return Ok(Some(bound));
+        }
+        let Some(text) = field.text("CURRENT_DEFAULT") else { return Ok(None) };
+        let unknown = |why: Error| {
+            Error::new(
+                ErrorKind::UnsupportedFeature,
+                format!("the default {text} of column {} cannot be computed: {}", field.name, why.message),
+            )
+            .hint("Name the column in the INSERT.")
+        };
+        let expr = RowExpr::parse_plain(text).map_err(unknown)?;
+        let none = Schema { fields: Vec::new() };
+        let bound = expr.bind(&Scope { source: &none, target: &none }).and_then(|bound| bound.assign_to(field));
+        bound.map(Some).map_err(unknown)
+    }
+
     fn insert(&self, values: &Assignments) -> Result<Insert> {
         if self.is_whole(values)? {
             return Ok(Insert::Delivered);
@@ -281,6 +342,9 @@ impl Compiler<'_> {
         let mut built: Vec<Option<Bound>> = self.table.fields.iter().map(|_| None).collect();
         for (column, bound) in self.set(values.set())? {
             built[column] = Some(bound);
+        }
+        for (column, place) in built.iter_mut().enumerate().filter(|(_, place)| place.is_none()) {
+            *place = self.unnamed(column, values.set())?;
         }
         if let Some(nested) = self.table.fields.iter().zip(&built).find(|(f, _)| f.data_type.is_nested()) {
             return Err(Error::new(

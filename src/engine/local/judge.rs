@@ -396,8 +396,13 @@ impl Judge<'_> {
 
     fn patched(&self, set: &Set, s_cells: &[Value], t_cells: &[Value]) -> Result<Patch> {
         let cells = &self.roles.cells;
-        let mut patch =
-            Patch { values: Vec::with_capacity(self.rule.patched.len()), changed: false, touched_only: true };
+        let mut patch = Patch {
+            values: Vec::with_capacity(self.rule.patched.len()),
+            changed: false,
+            touched_only: true,
+            broken: 0,
+            cells: Vec::new(),
+        };
         for column in &self.rule.patched {
             let old = cells.target_cell(t_cells, *column);
             let new = match set.iter().find(|(assigned, _)| assigned == column) {
@@ -411,6 +416,18 @@ impl Judge<'_> {
             patch.values.push(new);
         }
         patch.touched_only &= patch.changed;
+        let checks = &self.roles.checks.rows;
+        if !checks.is_empty() {
+            let assigned = |column: usize| self.rule.patched.iter().position(|c| *c == column);
+            let cell = |column: usize| match assigned(column) {
+                Some(at) => patch.values[at].clone(),
+                None => cells.target_cell(t_cells, column),
+            };
+            let broken = checks.broken(&cell);
+            let shown = if broken == 0 { Vec::new() } else { checks.columns() };
+            patch.cells = shown.into_iter().map(|column| (column, cell(column))).collect();
+            patch.broken = broken;
+        }
         Ok(patch)
     }
 }

@@ -4,11 +4,14 @@
 //! `sides` reads, `walk` and `judge` decide, `tally` counts, `verdicts` keep
 //! what became of single rows, `page` and `stage` go by them.
 
+mod breaks;
+mod checks;
 mod chosen;
 mod classify;
 mod compile;
 pub mod days;
 mod delivered;
+mod feed;
 mod fetch;
 mod groups;
 pub mod hash;
@@ -22,6 +25,7 @@ pub mod near_keys;
 mod ordered;
 mod outside;
 mod page;
+mod parked;
 mod roles;
 mod rows;
 mod scan;
@@ -40,7 +44,7 @@ mod write;
 
 pub use delivered::delivered_schema;
 pub use store::Spilling;
-pub use write::remove_staged;
+pub use write::{discard_staged, left_behind, remove_staged};
 
 use std::sync::Arc;
 

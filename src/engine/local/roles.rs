@@ -1,5 +1,6 @@
 //! Which column plays which part in a job.
 
+use super::checks::Checks;
 use super::compile::{Cells, Compiled, Nulls, compile, delivered_column, find};
 use super::days;
 use super::delivered::delivered_schema;
@@ -35,6 +36,7 @@ pub struct Roles {
     /// The place among the source's cells of the column that newer rows are told by.
     pub latest: Option<usize>,
     pub exact_cells: bool,
+    pub checks: Checks,
     pub seed: u64,
 }
 
@@ -58,7 +60,8 @@ pub fn resolve(job: &RowJob, layout: &TableLayout) -> Result<(Roles, Vec<Compile
     let delivered = delivered_schema(&job.source, &job.view)?;
     let index = |name: &String| find(&layout.schema, name, "the table");
     let all = |names: &[String]| names.iter().map(index).collect::<Result<Vec<_>>>();
-    let (compiled, cells) = compile(job, &delivered, &layout.schema)?;
+    let checks = Checks::new(job);
+    let (compiled, cells) = compile(job, &delivered, &layout.schema, &checks.rows)?;
     let (measures, ignore) = (all(&job.measures)?, all(&job.ignore)?);
     let arrow = layout.arrow_schema().clone();
     let kind = |column: &usize| {
@@ -113,6 +116,7 @@ pub fn resolve(job: &RowJob, layout: &TableLayout) -> Result<(Roles, Vec<Compile
         cells,
         latest,
         exact_cells: job.exact_cells,
+        checks,
         seed: job.seed,
     };
     Ok((roles, compiled))

@@ -66,6 +66,8 @@ pub struct Rows {
     pub flags: Vec<u8>,
     pub measures: Vec<MeasureRows>,
     pub payload: Payload,
+    /// The checks that each row breaks, as bits; empty where nothing is demanded.
+    pub broken: Vec<u64>,
 }
 
 /// Encoded cells that clauses look at, row by row.
@@ -149,6 +151,7 @@ impl Rows {
         }
         self.measures.iter_mut().zip(&from.measures).for_each(|(to, from)| to.take(from, picks));
         self.payload.take(&from.payload, picks);
+        pick(&mut self.broken, &from.broken, picks);
     }
 
     pub fn append(&mut self, more: &Rows) {
@@ -164,6 +167,12 @@ impl Rows {
         }
         self.measures.iter_mut().zip(&more.measures).for_each(|(to, more)| to.append(more));
         self.payload.append(&more.payload);
+        self.broken.extend_from_slice(&more.broken);
+    }
+
+    /// The checks that a row breaks.
+    pub fn broken(&self, row: usize) -> u64 {
+        self.broken.get(row).copied().unwrap_or(0)
     }
 
     /// Makes room for as many rows as `parts` hold.
@@ -201,6 +210,7 @@ impl Rows {
             + self.flags.capacity()
             + self.payload.ends.capacity() * 8
             + self.payload.bytes.capacity()
+            + self.broken.capacity() * 8
             + sums
             + size_of::<Rows>()
     }
@@ -217,6 +227,7 @@ impl Rows {
         self.flags.put(&mut out);
         self.payload.ends.put(&mut out);
         self.payload.bytes.put(&mut out);
+        self.broken.put(&mut out);
         for measure in &self.measures {
             match measure {
                 MeasureRows::Narrow { values, .. } => values.put(&mut out),
@@ -242,6 +253,7 @@ impl Rows {
             place: from.list::<u64>()?.into_iter().map(Place::from_bits).collect(),
             flags: from.list()?,
             payload: Payload { ends: from.list()?, bytes: from.list()? },
+            broken: from.list()?,
             measures: Vec::new(),
         };
         for measure in shape {

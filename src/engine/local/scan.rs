@@ -120,6 +120,8 @@ pub struct Batch<'a> {
     pub deletions: &'a [bool],
     /// Per row; empty where all are within reach.
     pub beyond: &'a [bool],
+    /// Per row, the checks that it breaks; empty where nothing is demanded.
+    pub broken: Vec<u64>,
     pub file: usize,
     /// The partition of every row, or where to number them.
     pub partition: PartitionOf<'a>,
@@ -137,7 +139,7 @@ pub enum PartitionOf<'a> {
 /// `UnsupportedType`, `Internal`.
 pub fn narrow(roles: &Roles, from: Batch<'_>, facts: &mut SideFacts) -> Result<Rows> {
     let count = from.batch.num_rows();
-    let mut rows = Rows { row: vec![0; count], flags: vec![0; count], ..Rows::default() };
+    let mut rows = Rows { row: vec![0; count], flags: vec![0; count], broken: from.broken, ..Rows::default() };
     let keyed = !roles.key.is_empty();
     let narrow = roles.narrow.as_deref().unwrap_or_default();
     // A column may stand in several equalities of the key.

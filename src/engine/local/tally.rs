@@ -1,5 +1,6 @@
 //! Counting what a rule does: rows, sums and checksums per partition.
 
+use super::breaks::Breaks;
 use super::hash::{self, mix};
 use super::measure::MeasureRows;
 use super::rows::{Place, Rows};
@@ -35,6 +36,8 @@ pub struct Tally<'a> {
     pub files: Vec<FileTally>,
     /// NULLs that expressions give, per column of the table.
     pub nulls: Vec<u64>,
+    /// Rows that would be written and break a check.
+    pub breaks: Breaks,
     pub keys: KeyGroup,
     pub repeated: Vec<Place>,
     pub ambiguous: Vec<Place>,
@@ -53,6 +56,7 @@ impl<'a> Tally<'a> {
             partitions: Vec::new(),
             files: vec![FileTally::default(); sides.files.len()],
             nulls: vec![0; sides.roles.columns],
+            breaks: Breaks::default(),
             keys: KeyGroup::default(),
             repeated: Vec::new(),
             ambiguous: Vec::new(),
@@ -207,6 +211,7 @@ impl<'a> Tally<'a> {
             file.sum = file.sum.wrapping_add(more.sum);
         }
         self.nulls.iter_mut().zip(more.nulls).for_each(|(all, more)| *all += more);
+        self.breaks.merge(more.breaks);
         self.keys.add(&more.keys);
         for (all, more) in [
             (&mut self.repeated, more.repeated),
@@ -286,6 +291,7 @@ impl Visitor for Tally<'_> {
         let changed = source.row[s] != target.row[t];
         let touched_only = changed && !source.significant.is_empty() && source.significant[s] == target.significant[t];
         self.exchange(target.partition[t], source.partition[s], changed, touched_only);
+        self.breaks.delivered(&self.sides.roles.checks, source.broken(s), source.place[s]);
         self.write(source.partition[s], source.row[s], |m| source.measures[m].row(s));
         Ok(())
     }
@@ -293,6 +299,12 @@ impl Visitor for Tally<'_> {
     fn patch(&mut self, bucket: &Bucket<'_>, t: usize, patch: Patch) -> Result<()> {
         self.before(bucket.target, t, false);
         self.touch(bucket.target, t);
+        let schema = &self.sides.fetch.layout.schema;
+        let cell = |column: usize| {
+            let found = patch.cells.iter().find(|(c, _)| *c == column);
+            found.map_or(Value::Null, |(_, value)| value.clone())
+        };
+        self.breaks.computed(&self.sides.roles.checks, patch.broken, schema, &cell);
         self.patches.push((t, patch));
         Ok(())
     }
@@ -302,12 +314,19 @@ impl Visitor for Tally<'_> {
         let at = self.at(source.partition[s]);
         at.effects.source += 1;
         at.effects.inserted += 1;
+        self.breaks.delivered(&self.sides.roles.checks, source.broken(s), source.place[s]);
         self.write(source.partition[s], source.row[s], |m| source.measures[m].row(s));
         Ok(())
     }
 
     fn build(&mut self, bucket: &Bucket<'_>, s: usize, _: usize, values: Vec<Value>) -> Result<()> {
         self.at(bucket.source.partition[s]).effects.source += 1;
+        let checks = &self.sides.roles.checks;
+        if !checks.rows.is_empty() {
+            let cell = |column: usize| values[column].clone();
+            let broken = checks.rows.broken(&cell);
+            self.breaks.computed(checks, broken, &self.sides.fetch.layout.schema, &cell);
+        }
         self.builds.push((s, values));
         Ok(())
     }

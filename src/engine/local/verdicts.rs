@@ -79,12 +79,16 @@ pub struct Use {
     pub build: Option<u8>,
     pub inserted: bool,
     pub ignored: bool,
+    /// How many rows of the table it takes the place of and differs from.
+    pub updates: u32,
 }
 
 const INSERTED: u16 = 1;
 const IGNORED: u16 = 2;
 const ONCE: u16 = 4;
 const MANY: u16 = 8;
+const UPDATES: u16 = 16;
+const UPDATES_MANY: u16 = 32;
 const BUILD_SHIFT: u32 = 8;
 
 /// Every verdict of one rule.
@@ -95,6 +99,8 @@ pub struct Verdicts {
     source: Vec<Vec<u16>>,
     /// Delivered rows that are written more than once.
     times: HashMap<Place, u32>,
+    /// Delivered rows that update more than one row of the table.
+    updates: HashMap<Place, u32>,
     /// (row of the table, delivered row) of what is replaced and differs.
     pairs: Mutex<Scatter>,
     /// The pairs of the file that was looked at last, by position.
@@ -136,6 +142,7 @@ impl Verdicts {
             target: sides.target_facts.files.iter().map(|f| vec![0; extent(f)]).collect(),
             source: sides.source_facts.files.iter().map(|f| vec![0; extent(f)]).collect(),
             times: HashMap::new(),
+            updates: HashMap::new(),
             pairs: Mutex::new(Scatter::new(spilling.clone())),
             last_pairs: Mutex::default(),
             patches: Mutex::new(Scatter::new(spilling)),
@@ -166,13 +173,16 @@ impl Verdicts {
     pub fn of_source(&self, place: Place) -> Use {
         let bits = usize::try_from(place.position()).ok().and_then(|at| self.source[place.file()].get(at));
         let bits = bits.copied().unwrap_or(0);
-        let times = match () {
-            () if bits & MANY != 0 => self.times.get(&place).copied().unwrap_or(1),
-            () if bits & ONCE != 0 => 1,
+        let count = |once: u16, many: u16, all: &HashMap<Place, u32>| match () {
+            () if bits & many != 0 => all.get(&place).copied().unwrap_or(1),
+            () if bits & once != 0 => 1,
             () => 0,
         };
+        let times = count(ONCE, MANY, &self.times);
+        let updates = count(UPDATES, UPDATES_MANY, &self.updates);
         let build = (bits >> BUILD_SHIFT) as u8;
-        Use { times, build: build.checked_sub(1), inserted: bits & INSERTED != 0, ignored: bits & IGNORED != 0 }
+        let (inserted, ignored) = (bits & INSERTED != 0, bits & IGNORED != 0);
+        Use { times, build: build.checked_sub(1), inserted, ignored, updates }
     }
 
     /// Physical rows of a file of the table with an effect, ascending.
@@ -231,13 +241,17 @@ impl Verdicts {
                 *all |= bits;
             }
         }
-        for place in notes.again {
-            if let Some(all) = self.source[place.file()].get_mut(at(place)) {
-                if *all & ONCE == 0 {
-                    *all |= ONCE;
+        let updating: Vec<Place> = notes.pairs.iter().map(|(_, s)| *s).collect();
+        for (places, once, many, counts) in
+            [(notes.again, ONCE, MANY, &mut self.times), (updating, UPDATES, UPDATES_MANY, &mut self.updates)]
+        {
+            for place in places {
+                let Some(all) = self.source[place.file()].get_mut(at(place)) else { continue };
+                if *all & once == 0 {
+                    *all |= once;
                 } else {
-                    *all |= MANY;
-                    *self.times.entry(place).or_insert(1) += 1;
+                    *all |= many;
+                    *counts.entry(place).or_insert(1) += 1;
                 }
             }
         }

@@ -23,6 +23,9 @@ pub struct Patch {
     pub changed: bool,
     /// Only ignored columns changed.
     pub touched_only: bool,
+    /// The checks that the new row breaks, as bits, and the cells that they read.
+    pub broken: u64,
+    pub cells: Vec<(usize, Value)>,
 }
 
 /// The rows of one bucket.

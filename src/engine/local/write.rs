@@ -10,12 +10,14 @@ use deltalake::logstore::object_store::{Error as StoreError, ObjectStore, Object
 use uuid::Uuid;
 
 use super::hash;
+use super::parked::Parked;
+use super::store::Spilling;
 use crate::engine::Staged;
-use crate::error::{Context, ErrorKind, Result};
+use crate::error::{Context, Error, ErrorKind, Result};
 use crate::lake::commit::StagedFile;
 use crate::lake::data::{DataWriter, OpenFile, TableLayout};
-use crate::lake::store::{sync_file, sync_folder};
-use crate::lake::{Snapshot, TableStore};
+use crate::lake::{Snapshot, TableStore, inside};
+use crate::plan::OutputShape;
 use crate::table::{Field, PartitionTuple, Value};
 
 /// How many bytes may be held, at most.
@@ -43,20 +45,46 @@ impl Room {
 
 /// Files that are open at the same time.
 const OPEN_FILES: usize = 64;
-/// A file is closed at this size and the next one begun.
-const TARGET_FILE_BYTES: u64 = 256 << 20;
 const ROWS_PER_WRITE: usize = 8192;
+
+/// What a writer's files are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Content {
+    Data,
+    /// Rows of the change data feed.
+    Changes,
+}
+
+impl Content {
+    fn folder_and_stem(self) -> (&'static str, &'static str) {
+        match self {
+            Content::Data => ("", "part"),
+            Content::Changes => ("_change_data/", "cdc"),
+        }
+    }
+}
+
+/// How a writer goes about it.
+#[derive(Debug, Clone)]
+pub struct WriterOptions {
+    /// Its id is in the name of every file.
+    pub operation: Uuid,
+    /// Of the checksums.
+    pub seed: u64,
+    pub spilling: Spilling,
+    pub shape: OutputShape,
+    pub content: Content,
+}
 
 pub struct PartitionWriter {
     store: TableStore,
     objects: Arc<dyn ObjectStore>,
     layout: Arc<TableLayout>,
     files: DataWriter,
-    operation: Uuid,
+    options: WriterOptions,
     /// Tells this run's files from those of another run of the same plan, which
     /// may be live by now and must never be overwritten or removed.
     attempt: u32,
-    seed: u64,
     mapped: bool,
     /// What the partition numbers of rows stand for.
     tuples: Vec<PartitionTuple>,
@@ -65,6 +93,9 @@ pub struct PartitionWriter {
     gathered_bytes: usize,
     waiting: BTreeMap<u32, Waiting>,
     waiting_bytes: usize,
+    /// Where the number of files is fixed: what does not fit, until it is known
+    /// how many rows each partition has.
+    parked: Parked,
     open: BTreeMap<u32, Writing>,
     tick: u64,
     begun: u32,
@@ -85,7 +116,7 @@ struct Writing {
 }
 
 impl PartitionWriter {
-    pub fn new(snapshot: &Snapshot, layout: Arc<TableLayout>, operation: Uuid, seed: u64, memory: usize) -> Self {
+    pub fn new(snapshot: &Snapshot, layout: Arc<TableLayout>, options: WriterOptions) -> Self {
         let metadata = snapshot.metadata();
         let indexed = metadata.property("delta.dataSkippingNumIndexedCols").and_then(|n| n.parse().ok()).unwrap_or(32);
         Self {
@@ -95,11 +126,11 @@ impl PartitionWriter {
             mapped: metadata.column_mapping().is_some(),
             staged: Staged { columns: vec![0; layout.schema.fields.len()], ..Staged::default() },
             layout,
-            operation,
             attempt: Uuid::new_v4().as_fields().0,
-            seed,
             tuples: Vec::new(),
-            room: Room::within(memory),
+            room: Room::within(options.spilling.limit),
+            parked: Parked::new(options.spilling.folder.clone()),
+            options,
             gathered: Vec::new(),
             gathered_bytes: 0,
             waiting: BTreeMap::new(),
@@ -138,7 +169,7 @@ impl PartitionWriter {
 
     /// What is really staged is counted here, from the rows themselves.
     fn count(&mut self, batch: &RecordBatch, numbers: &[u32]) -> Result<()> {
-        let sets = hash::row_sets(batch, self.seed, &mut self.staged.columns)?;
+        let sets = hash::row_sets(batch, self.options.seed, &mut self.staged.columns)?;
         for (mixed, number) in sets.into_iter().zip(numbers) {
             self.staged.partitions.entry(self.tuples[*number as usize].clone()).or_default().add(mixed);
         }
@@ -176,7 +207,14 @@ impl PartitionWriter {
             let Some(largest) = self.waiting.iter().max_by_key(|(_, w)| w.bytes).map(|(number, _)| *number) else {
                 break;
             };
-            self.write_out(largest).await?;
+            match self.options.shape.files_per_partition {
+                None => self.write_out(largest).await?,
+                Some(_) => {
+                    let Some(waiting) = self.waiting.remove(&largest) else { break };
+                    self.waiting_bytes -= waiting.bytes;
+                    self.parked.park(largest, &waiting.batches)?;
+                }
+            }
         }
         Ok(())
     }
@@ -185,28 +223,16 @@ impl PartitionWriter {
     async fn write_out(&mut self, number: u32) -> Result<()> {
         let Some(waiting) = self.waiting.remove(&number) else { return Ok(()) };
         self.waiting_bytes -= waiting.bytes;
-        if !self.open.contains_key(&number) {
-            if self.open.len() >= OPEN_FILES {
-                let oldest = self.open.iter().min_by_key(|(_, w)| w.used).map(|(number, _)| *number);
-                if let Some(oldest) = oldest {
-                    self.close(oldest).await?;
-                }
-            }
-            let path = self.next_path(number)?;
-            let file = self.files.open(self.objects.clone(), path.clone())?;
-            self.paths.push(path.clone());
-            self.open.insert(number, Writing { file, path, used: 0 });
-        }
-        self.tick += 1;
-        let Some(writing) = self.open.get_mut(&number) else { return Ok(()) };
-        writing.used = self.tick;
+        let target = self.options.shape.target();
         for batch in waiting.batches {
             for start in (0..batch.num_rows()).step_by(ROWS_PER_WRITE) {
-                writing.file.write(&batch.slice(start, ROWS_PER_WRITE.min(batch.num_rows() - start))).await?;
+                let rows = batch.slice(start, ROWS_PER_WRITE.min(batch.num_rows() - start));
+                let writing = self.opened(number).await?;
+                writing.file.write(&rows).await?;
+                if writing.file.estimated_size() >= target {
+                    self.close(number).await?;
+                }
             }
-        }
-        if writing.file.estimated_size() >= TARGET_FILE_BYTES {
-            self.close(number).await?;
         }
         while self.open.values().map(|w| w.file.buffered()).sum::<usize>() > self.room.buffered {
             let largest = self.open.iter().max_by_key(|(_, w)| w.file.buffered()).map(|(number, _)| *number);
@@ -214,6 +240,60 @@ impl PartitionWriter {
             self.close(largest).await?;
         }
         Ok(())
+    }
+
+    /// The open file of a partition.
+    async fn opened(&mut self, number: u32) -> Result<&mut Writing> {
+        if !self.open.contains_key(&number) && self.open.len() >= OPEN_FILES {
+            let oldest = self.open.iter().min_by_key(|(_, w)| w.used).map(|(number, _)| *number);
+            if let Some(oldest) = oldest {
+                self.close(oldest).await?;
+            }
+        }
+        self.tick += 1;
+        let used = self.tick;
+        if !self.open.contains_key(&number) {
+            let path = self.next_path(number)?;
+            inside::check(&self.store, &path)?;
+            let file = self.files.open(self.objects.clone(), path.clone())?;
+            self.paths.push(path.clone());
+            self.open.insert(number, Writing { file, path, used });
+        }
+        let writing = self.open.get_mut(&number);
+        let writing = writing.ok_or_else(|| Error::new(ErrorKind::Internal, "a file that was opened is not open"))?;
+        writing.used = used;
+        Ok(writing)
+    }
+
+    /// Writes all rows of a partition into a fixed number of files of one size.
+    async fn write_evenly(&mut self, number: u32) -> Result<()> {
+        let waiting = self.waiting.remove(&number).unwrap_or_default();
+        self.waiting_bytes -= waiting.bytes;
+        let waiting_rows: usize = waiting.batches.iter().map(RecordBatch::num_rows).sum();
+        let rows = self.parked.rows(number) + waiting_rows as u64;
+        let Some(mut quotas) = self.options.shape.quotas(rows).map(Vec::into_iter) else { return Ok(()) };
+        let mut left = quotas.next().unwrap_or(0);
+        for part in 0..=self.parked.parts(number) {
+            let batches = if part < self.parked.parts(number) {
+                self.parked.take(number, part)?
+            } else {
+                waiting.batches.clone()
+            };
+            for batch in batches {
+                let mut start = 0;
+                while start < batch.num_rows() {
+                    let most = usize::try_from(left).unwrap_or(usize::MAX);
+                    let rows = ROWS_PER_WRITE.min(batch.num_rows() - start).min(most);
+                    self.opened(number).await?.file.write(&batch.slice(start, rows)).await?;
+                    (start, left) = (start + rows, left - rows as u64);
+                    if left == 0 {
+                        self.close(number).await?;
+                        left = quotas.next().unwrap_or(u64::MAX);
+                    }
+                }
+            }
+        }
+        self.close(number).await
     }
 
     async fn close(&mut self, number: u32) -> Result<()> {
@@ -240,13 +320,15 @@ impl PartitionWriter {
     /// to plain ASCII letters, digits and `_.-`, so no value can name another
     /// folder; a column-mapped table gets no value folders, as Spark does.
     fn next_path(&mut self, number: u32) -> Result<Path> {
-        let mut text = String::new();
+        let (folder, stem) = self.options.content.folder_and_stem();
+        let mut text = folder.to_owned();
         if !self.mapped {
             for (field, value) in self.fields().zip(&self.tuples[number as usize].0) {
                 text.push_str(&format!("{}={}/", escape(&field.name), folder_value(value)));
             }
         }
-        text.push_str(&format!("part-{:05}-{}-{:08x}.snappy.parquet", self.begun, self.operation, self.attempt));
+        let (operation, attempt) = (self.options.operation, self.attempt);
+        text.push_str(&format!("{stem}-{:05}-{operation}-{attempt:08x}.snappy.parquet", self.begun));
         self.begun += 1;
         Path::parse(&text).context(ErrorKind::Internal, || format!("a strange file name: {text}"))
     }
@@ -258,15 +340,19 @@ impl PartitionWriter {
     pub async fn finish(mut self) -> Result<Staged> {
         match self.close_all().await {
             Ok(()) => Ok(std::mem::take(&mut self.staged)),
-            Err(error) => {
-                self.discard().await;
-                Err(error)
-            }
+            Err(error) => Err(left_behind(error, self.discard().await)),
         }
     }
 
     async fn close_all(&mut self) -> Result<()> {
         self.split().await?;
+        if self.options.shape.files_per_partition.is_some() {
+            let numbers: std::collections::BTreeSet<u32> =
+                self.waiting.keys().copied().chain(self.parked.partitions()).collect();
+            for number in numbers {
+                self.write_evenly(number).await?;
+            }
+        }
         for number in self.waiting.keys().copied().collect::<Vec<_>>() {
             self.write_out(number).await?;
             self.close(number).await?;
@@ -278,35 +364,61 @@ impl PartitionWriter {
         let mut folders = std::collections::BTreeSet::from([root.clone()]);
         for path in &self.paths {
             let file = root.join(path.as_ref());
-            sync_file(&file)
+            self.store
+                .sync_file(&file)
                 .context(ErrorKind::Storage, || format!("{} could not be flushed to the disk", file.display()))?;
             folders.extend(file.ancestors().skip(1).take_while(|f| f.starts_with(&root)).map(ToOwned::to_owned));
         }
         for folder in folders {
-            sync_folder(&folder)
+            self.store
+                .sync_folder(&folder)
                 .context(ErrorKind::Storage, || format!("{} could not be flushed to the disk", folder.display()))?;
         }
         Ok(())
     }
 
-    /// Removes what was written; a left-over keeps the operation's id in its name.
-    pub async fn discard(mut self) {
+    /// Removes what was written; a left-over keeps the operation's id in its
+    /// name. Gives how many files could not be removed.
+    pub async fn discard(mut self) -> usize {
         for (_, writing) in std::mem::take(&mut self.open) {
             writing.file.abort().await;
         }
-        remove_staged(&self.store, &self.paths).await;
+        remove_staged(&self.store, &self.paths).await
     }
 }
 
+/// Removes everything that was staged. Gives how many files stay.
+pub async fn discard_staged(store: &TableStore, staged: &Staged) -> usize {
+    let files = staged.files.iter().chain(&staged.changes);
+    let paths: Vec<Path> = files.filter_map(|f| Some(store.locate(&f.path).ok()?.path)).collect();
+    remove_staged(store, &paths).await
+}
+
 /// Removes staged files that never came into the log, best effort: what stays
-/// is harmless and carries the operation's id.
-pub async fn remove_staged(store: &TableStore, paths: &[Path]) {
+/// is harmless and carries the operation's id. Gives how many stay.
+pub async fn remove_staged(store: &TableStore, paths: &[Path]) -> usize {
+    let mut left = 0;
     for path in paths {
         match store.objects().delete(path).await {
             Ok(()) | Err(StoreError::NotFound { .. }) => {}
-            Err(error) => tracing::warn!(%path, %error, "a staged file could not be removed"),
+            Err(error) => {
+                left += 1;
+                tracing::warn!(%path, %error, "a staged file could not be removed");
+            }
         }
     }
+    left
+}
+
+/// The error of a write, with what it had to leave behind.
+pub fn left_behind(mut error: Error, left: usize) -> Error {
+    if left > 0 {
+        let (files, them) = if left == 1 { ("file", "it") } else { ("files", "them") };
+        error.message.push_str(&format!("; {left} staged {files} could not be removed"));
+        let hint = format!("`partwise clean TABLE --remove` removes {them} later.");
+        error.hint = Some(error.hint.map_or(hint.clone(), |said| format!("{said} {hint}")));
+    }
+    error
 }
 
 fn folder_value(value: &Value) -> String {

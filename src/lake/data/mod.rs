@@ -8,6 +8,7 @@ mod adapt;
 mod cast;
 mod cells;
 mod deletion;
+pub(super) mod guard;
 mod layout;
 mod open;
 mod reader;

@@ -13,14 +13,16 @@ use deltalake::parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOp
 use deltalake::parquet::arrow::async_reader::AsyncFileReader;
 use deltalake::parquet::basic::Type as PhysicalType;
 use deltalake::parquet::errors::ParquetError;
-use deltalake::parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
+use deltalake::parquet::file::FOOTER_SIZE;
+use deltalake::parquet::file::metadata::{FooterTail, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
+use super::guard;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Fetched with the first request; most footers fit, which saves a round trip.
-const FOOTER_GUESS: usize = 64 * 1024;
+const FOOTER_GUESS: u64 = 64 * 1024;
 
 /// Where a file's bytes come from. Requests beyond its size are refused
 /// before they reach the store, because a damaged footer can ask for anything.
@@ -41,6 +43,33 @@ impl StoreReader {
             "bytes {} to {} are asked for, the file has {}",
             range.start, range.end, self.size
         )))
+    }
+
+    /// The footer's bytes, without its length and the magic at the end.
+    async fn footer(&mut self) -> Result<Bytes, ParquetError> {
+        let size = self.size;
+        let too_few = || ParquetError::EOF(format!("{size} bytes are too few for a Parquet file"));
+        // A store refuses to read nothing.
+        if size == 0 {
+            return Err(too_few());
+        }
+        let tail_start = size.saturating_sub(FOOTER_GUESS);
+        let tail = self.get_bytes(tail_start..size).await?;
+        let Some((_, end)) = tail.split_last_chunk::<FOOTER_SIZE>() else { return Err(too_few()) };
+        let end = FooterTail::try_new(end)?;
+        if end.is_encrypted_footer() {
+            return Err(ParquetError::General("its footer is encrypted".into()));
+        }
+        let footer_end = size - FOOTER_SIZE as u64;
+        let start = footer_end.checked_sub(end.metadata_length() as u64).ok_or_else(|| {
+            ParquetError::EOF(format!("its footer states {} bytes, the file has {size}", end.metadata_length()))
+        })?;
+        if start < tail_start {
+            return self.get_bytes(start..footer_end).await;
+        }
+        // Both offsets lie within the tail.
+        let within = |at: u64| (at - tail_start) as usize;
+        Ok(tail.slice(within(start)..within(footer_end)))
     }
 
     /// Our error for one of Parquet's: a missing file, a file of another size
@@ -93,7 +122,13 @@ impl AsyncFileReader for StoreReader {
         async move {
             ranges.iter().try_for_each(|range| self.check(range))?;
             let all = self.store.get_ranges(&self.path, &ranges).await?;
-            all.into_iter().zip(&ranges).map(|(bytes, range)| fetched(bytes, range)).collect()
+            // Without a page index, which is never loaded, each range is a whole column chunk.
+            let chunk = |bytes, range| {
+                let bytes = fetched(bytes, range)?;
+                guard::check_pages(&bytes).map_err(ParquetError::General)?;
+                Ok(bytes)
+            };
+            all.into_iter().zip(&ranges).map(|(bytes, range)| chunk(bytes, range)).collect()
         }
         .boxed()
     }
@@ -103,10 +138,10 @@ impl AsyncFileReader for StoreReader {
         options: Option<&'a ArrowReaderOptions>,
     ) -> BoxFuture<'a, Result<Arc<ParquetMetaData>, ParquetError>> {
         async move {
-            let size = self.size;
-            let reader =
-                ParquetMetaDataReader::new().with_arrow_reader_options(options).with_prefetch_hint(Some(FOOTER_GUESS));
-            Ok(Arc::new(reader.load_and_finish(self, size).await?))
+            let footer = self.footer().await?;
+            guard::check_footer(&footer).map_err(ParquetError::General)?;
+            let options = options.map(ArrowReaderOptions::metadata_options);
+            Ok(Arc::new(ParquetMetaDataReader::decode_metadata_with_options(&footer, options)?))
         }
         .boxed()
     }
@@ -142,7 +177,7 @@ pub(super) async fn open(store: Arc<dyn ObjectStore>, path: Path, size: u64) -> 
     let reader = StoreReader { store, path, size };
     let footer = footer(&reader).await?;
     let rows = row_count(&reader, &footer)?;
-    let metadata = plain_metadata(&footer).map_err(|e| reader.damaged(e))?;
+    let metadata = schema_of(&reader, || plain_metadata(&footer))?;
     Ok(Opened { reader, metadata, rows })
 }
 
@@ -155,9 +190,10 @@ pub async fn parquet_schema(store: Arc<dyn ObjectStore>, path: Path, size: u64) 
     let footer = footer(&reader).await?;
     let rows = row_count(&reader, &footer)?;
     let options = ArrowReaderOptions::new();
-    let metadata = ArrowReaderMetadata::try_new(Arc::clone(&footer), options.clone())
-        .or_else(|_| ArrowReaderMetadata::try_new(footer, options.with_skip_arrow_metadata(true)))
-        .map_err(|e| reader.damaged(e))?;
+    let metadata = schema_of(&reader, || {
+        ArrowReaderMetadata::try_new(Arc::clone(&footer), options.clone())
+            .or_else(|_| ArrowReaderMetadata::try_new(footer.clone(), options.with_skip_arrow_metadata(true)))
+    })?;
     Ok((Arc::clone(metadata.schema()), rows))
 }
 
@@ -171,12 +207,29 @@ async fn footer(reader: &StoreReader) -> Result<Arc<ParquetMetaData>> {
     }
 }
 
+/// As for the footer: a panic over a strange schema must not end the program.
+fn schema_of(
+    reader: &StoreReader,
+    derive: impl FnOnce() -> Result<ArrowReaderMetadata, ParquetError>,
+) -> Result<ArrowReaderMetadata> {
+    match std::panic::catch_unwind(AssertUnwindSafe(derive)) {
+        Ok(derived) => derived.map_err(|e| reader.damaged(e)),
+        Err(_) => Err(reader.damaged("its schema is damaged")),
+    }
+}
+
 /// By the row groups, because those are what a scan decodes.
+/// A row has a value or more in every column, so a group cannot have more rows
+/// than a column has values.
 fn row_count(reader: &StoreReader, footer: &ParquetMetaData) -> Result<u64> {
+    let rows = |group: &RowGroupMetaData| {
+        let enough = group.columns().iter().all(|column| column.num_values() >= group.num_rows());
+        u64::try_from(group.num_rows()).ok().filter(|_| enough)
+    };
     footer
         .row_groups()
         .iter()
-        .try_fold(0u64, |sum, group| sum.checked_add(u64::try_from(group.num_rows()).ok()?))
+        .try_fold(0u64, |sum, group| sum.checked_add(rows(group)?))
         .ok_or_else(|| reader.damaged("its footer has an impossible number of rows"))
 }
 

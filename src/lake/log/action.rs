@@ -223,22 +223,32 @@ impl FileParser {
     }
 
     /// # Errors
-    /// As [`FileParser::partition`].
+    /// As [`FileParser::partition`]; `BadCommit` for a size or a number of
+    /// deleted rows that no file has.
     pub fn file(&self, add: Add, version: Option<u64>) -> Result<DataFile> {
         let partition = self.partition(&add.path, &add.partition_values)?;
+        let damaged = |what: &str, number: i64| {
+            Error::new(ErrorKind::BadCommit, format!("the file {} has {what} {number}", add.path))
+                .hint("The log is damaged there; nothing will be written to this table.")
+        };
+        let size = plausible(add.size).ok_or_else(|| damaged("the impossible size", add.size))?;
+        if let Some(dv) = &add.deletion_vector {
+            plausible(dv.cardinality)
+                .ok_or_else(|| damaged("an impossible number of deleted rows,", dv.cardinality))?;
+        }
         let num_records = add
             .stats
             .as_deref()
             .and_then(|text| serde_json::from_str::<StatsHead>(text).ok())
             .and_then(|s| s.num_records)
             .or(add.parsed_num_records)
-            .and_then(|n| u64::try_from(n).ok());
+            .and_then(plausible);
         let rest = self.keep_rest.then(|| Box::new(rest(&add)));
         Ok(DataFile {
             partition,
             num_records,
             rest,
-            size: u64::try_from(add.size).unwrap_or(0),
+            size,
             modified: add.modification_time,
             deletion_vector: add.deletion_vector,
             raw_partition_values: add.partition_values.into_iter().collect(),
@@ -246,6 +256,13 @@ impl FileParser {
             version,
         })
     }
+}
+
+/// Bytes or rows of one file. Beyond, a number is damage, and the sums over a
+/// table's files would overflow.
+pub fn plausible(number: i64) -> Option<u64> {
+    const MOST: u64 = 1 << 48;
+    u64::try_from(number).ok().filter(|n| *n <= MOST)
 }
 
 /// What of an `add` no field of [`DataFile`] holds.
@@ -289,6 +306,34 @@ impl Add {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_that_no_file_has_are_damage() {
+        let metadata = serde_json::json!({"id": "t", "schemaString": "{\"type\":\"struct\",\"fields\":[]}"});
+        let Json::Object(metadata) = metadata else { unreachable!("an object") };
+        let parser = FileParser::new(&parse_metadata(metadata).unwrap(), false);
+        let stats = |rows: i64| Some(format!("{{\"numRecords\":{rows}}}"));
+        for size in [-1, i64::MAX] {
+            let error = parser.file(Add { path: "x".into(), size, ..Add::default() }, None).unwrap_err();
+            assert_eq!(error.kind, ErrorKind::BadCommit);
+            assert!(error.message.contains(&size.to_string()), "{}", error.message);
+        }
+        for (rows, want) in [(7, Some(7)), (-7, None), (i64::MAX, None)] {
+            let file = parser.file(Add { stats: stats(rows), ..Add::default() }, None).unwrap();
+            assert_eq!(file.num_records, want);
+        }
+        let vector = |cardinality| DeletionVector {
+            storage_type: "i".into(),
+            path_or_inline_dv: String::new(),
+            offset: None,
+            size_in_bytes: 0,
+            cardinality,
+        };
+        for cardinality in [-1, i64::MAX] {
+            let add = Add { deletion_vector: Some(vector(cardinality)), ..Add::default() };
+            assert_eq!(parser.file(add, None).unwrap_err().kind, ErrorKind::BadCommit);
+        }
+    }
 
     #[test]
     fn damaged_entries_are_named_with_their_line() {

@@ -1,6 +1,7 @@
 //! Checkpoints: classic, multi-part and V2 with sidecars (protocol, "Checkpoints").
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -10,11 +11,16 @@ use deltalake::arrow::datatypes::{DataType, Int64Type};
 use deltalake::arrow::json::LineDelimitedWriter;
 use deltalake::logstore::object_store::path::Path;
 use deltalake::parquet::arrow::ProjectionMask;
-use deltalake::parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use deltalake::parquet::arrow::arrow_reader::{
+    ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
+use deltalake::parquet::file::FOOTER_SIZE;
+use deltalake::parquet::file::metadata::FooterTail;
 
-use super::action::{Add, Line, Remove, Sidecar, parse_lines};
+use super::action::{Add, Line, Remove, Sidecar, Txn, parse_lines};
 use super::segment::Checkpoint;
 use crate::error::{Context, Error, ErrorKind, Result};
+use crate::lake::data::guard;
 use crate::lake::store::TableStore;
 use crate::table::file::DeletionVector;
 
@@ -37,9 +43,9 @@ pub async fn read_head(store: &TableStore, checkpoint: &Checkpoint) -> Result<He
     for part in &checkpoint.parts {
         let bytes = store.get(&part.location).await?;
         let lines = if checkpoint.json {
-            parse_lines(part.location.as_ref(), &bytes)?
+            json_lines(part.location.as_ref(), &bytes)?
         } else {
-            head_lines(part.location.as_ref(), bytes)?
+            head_lines(part.location.as_ref(), bytes, &["protocol.", "metaData.", "sidecar."])?
         };
         for line in lines {
             if let Some(sidecar) = &line.sidecar {
@@ -51,6 +57,24 @@ pub async fn read_head(store: &TableStore, checkpoint: &Checkpoint) -> Result<He
         }
     }
     Ok(head)
+}
+
+/// The application transactions that a checkpoint knows.
+///
+/// # Errors
+/// `BadCheckpoint`, `Storage`.
+pub async fn transactions(store: &TableStore, checkpoint: &Checkpoint) -> Result<Vec<Txn>> {
+    let mut found = Vec::new();
+    for part in &checkpoint.parts {
+        let bytes = store.get(&part.location).await?;
+        let name = part.location.as_ref();
+        let lines = match checkpoint.json {
+            true => parse_lines(name, &bytes)?,
+            false => head_lines(name, bytes, &["txn."])?,
+        };
+        found.extend(lines.into_iter().filter_map(|line| line.txn));
+    }
+    Ok(found)
 }
 
 /// Sends the `add` actions of a checkpoint, batch by batch.
@@ -69,13 +93,13 @@ pub async fn read_adds(
         let name = part.location.as_ref();
         if checkpoint.json {
             let mut adds = Vec::new();
-            for line in parse_lines(name, &bytes)? {
+            for line in json_lines(name, &bytes)? {
                 adds.extend(line.add);
                 sidecars.extend(line.sidecar);
             }
             on_batch(adds)?;
         } else {
-            sidecars.extend(head_lines(name, bytes.clone())?.into_iter().filter_map(|l| l.sidecar));
+            sidecars.extend(head_lines(name, bytes.clone(), &["sidecar."])?.into_iter().filter_map(|l| l.sidecar));
             adds_of_parquet(name, bytes, keep_rest, on_batch)?;
         }
     }
@@ -87,17 +111,64 @@ pub async fn read_adds(
     Ok(())
 }
 
+/// Every path that a Parquet file of the log mentions, in an `add` or a
+/// `remove`, as it stands there.
+///
+/// # Errors
+/// `BadCheckpoint`.
+pub fn mentioned(name: &str, bytes: Bytes) -> Result<Vec<String>> {
+    let Some(batches) = reader(name, bytes, |path| matches!(path, "add.path" | "remove.path"))? else {
+        return Ok(Vec::new());
+    };
+    let mut paths = Vec::new();
+    for batch in batches {
+        let batch = batch?;
+        for action in batch.columns().iter().filter_map(|c| c.as_struct_opt()) {
+            let column = action.column_by_name("path");
+            paths.extend((0..action.len()).filter(|row| action.is_valid(*row)).filter_map(|row| text(column, row)));
+        }
+    }
+    Ok(paths)
+}
+
 fn bad(name: &str, why: impl std::fmt::Display) -> Error {
     Error::new(ErrorKind::BadCheckpoint, format!("{name}: {why}"))
         .hint("The checkpoint is damaged; without it the commits before it are needed.")
 }
 
+/// A V2 checkpoint in JSON has the lines of a commit, but can be done without.
+fn json_lines(name: &str, bytes: &[u8]) -> Result<Vec<Line>> {
+    parse_lines(name, bytes).map_err(|e| bad(name, e.message.trim_start_matches(name).trim_start_matches(": ")))
+}
+
 type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 
+/// The decoder checks what it reads, but a panic in it must not end the program.
+fn guarded<T>(name: &str, decode: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(decode)).unwrap_or_else(|_| Err(bad(name, "its pages are damaged")))
+}
+
 fn reader(name: &str, bytes: Bytes, wanted: impl Fn(&str) -> bool) -> Result<Option<Batches>> {
+    check_footer_of(&bytes).map_err(|why| bad(name, why))?;
+    let Some(mut reader) = guarded(name, || opened(name, bytes, wanted))? else { return Ok(None) };
+    let name = name.to_owned();
+    // After a panic the decoder is in no state to go on.
+    let mut over = false;
+    Ok(Some(Box::new(std::iter::from_fn(move || {
+        if over {
+            return None;
+        }
+        let batch = guarded(&name, || reader.next().transpose().map_err(|e| bad(&name, e)));
+        over = batch.is_err();
+        batch.transpose()
+    }))))
+}
+
+fn opened(name: &str, bytes: Bytes, wanted: impl Fn(&str) -> bool) -> Result<Option<ParquetRecordBatchReader>> {
     // Plain types, whatever Arrow schema the writer left in the file.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-    let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(bytes, options).map_err(|e| bad(name, e))?;
+    let builder =
+        ParquetRecordBatchReaderBuilder::try_new_with_options(bytes.clone(), options).map_err(|e| bad(name, e))?;
     let leaves: Vec<usize> = builder
         .parquet_schema()
         .columns()
@@ -109,14 +180,17 @@ fn reader(name: &str, bytes: Bytes, wanted: impl Fn(&str) -> bool) -> Result<Opt
     if leaves.is_empty() {
         return Ok(None);
     }
+    for group in builder.metadata().row_groups() {
+        for column in leaves.iter().filter_map(|leaf| group.columns().get(*leaf)) {
+            let (start, length) = column.byte_range();
+            let chunk = usize::try_from(start).ok().zip(usize::try_from(start.saturating_add(length)).ok());
+            let chunk = chunk.and_then(|(start, end)| bytes.get(start..end));
+            let chunk = chunk.ok_or_else(|| bad(name, "its footer names bytes beyond its end"))?;
+            guard::check_pages(chunk).map_err(|why| bad(name, why))?;
+        }
+    }
     let mask = ProjectionMask::leaves(builder.parquet_schema(), leaves);
-    let reader = builder.with_projection(mask).with_batch_size(BATCH_ROWS).build().map_err(|e| bad(name, e))?;
-    let name = name.to_owned();
-    Ok(Some(Box::new(reader.map(move |batch| batch.map_err(|e| bad(&name, e))))))
-}
-
-fn head_lines(name: &str, bytes: Bytes) -> Result<Vec<Line>> {
-    lines_of(name, bytes, &["protocol.", "metaData.", "sidecar."])
+    builder.with_projection(mask).with_batch_size(BATCH_ROWS).build().map(Some).map_err(|e| bad(name, e))
 }
 
 /// The tombstones of a checkpoint: files that were removed and may still be there.
@@ -131,10 +205,10 @@ pub async fn read_removes(store: &TableStore, checkpoint: &Checkpoint) -> Result
         let bytes = store.get(&part.location).await?;
         let name = part.location.as_ref();
         let lines = match checkpoint.json {
-            true => parse_lines(name, &bytes)?,
+            true => json_lines(name, &bytes)?,
             false => {
-                sidecars.extend(head_lines(name, bytes.clone())?.into_iter().filter_map(|l| l.sidecar));
-                lines_of(name, bytes, &WANTED)?
+                sidecars.extend(head_lines(name, bytes.clone(), &["sidecar."])?.into_iter().filter_map(|l| l.sidecar));
+                head_lines(name, bytes, &WANTED)?
             }
         };
         for line in lines {
@@ -144,7 +218,7 @@ pub async fn read_removes(store: &TableStore, checkpoint: &Checkpoint) -> Result
     }
     for sidecar in sidecars {
         let path = sidecar_path(&sidecar)?;
-        let lines = lines_of(path.as_ref(), store.get(&path).await?, &WANTED)?;
+        let lines = head_lines(path.as_ref(), store.get(&path).await?, &WANTED)?;
         removes.extend(lines.into_iter().filter_map(|l| l.remove));
     }
     Ok(removes)
@@ -155,9 +229,16 @@ fn sidecar_path(sidecar: &Sidecar) -> Result<Path> {
         .context(ErrorKind::BadCheckpoint, || format!("the checkpoint names a strange sidecar {}", sidecar.path))
 }
 
-/// Rows of a checkpoint as lines, of the columns whose paths begin so.
-fn lines_of(name: &str, bytes: Bytes, prefixes: &[&str]) -> Result<Vec<Line>> {
-    let wanted = |path: &str| prefixes.iter().any(|p| path.starts_with(p));
+/// Where there is no footer, the decoder says so.
+fn check_footer_of(bytes: &[u8]) -> Result<(), String> {
+    let Some((rest, end)) = bytes.split_last_chunk::<FOOTER_SIZE>() else { return Ok(()) };
+    let footer = FooterTail::try_new(end).ok().and_then(|end| rest.len().checked_sub(end.metadata_length()));
+    footer.map_or(Ok(()), |start| guard::check_footer(&rest[start..]))
+}
+
+/// The lines of a Parquet checkpoint that hold one of some actions.
+fn head_lines(name: &str, bytes: Bytes, actions: &[&str]) -> Result<Vec<Line>> {
+    let wanted = |path: &str| actions.iter().any(|p| path.starts_with(p));
     let Some(batches) = reader(name, bytes, wanted)? else { return Ok(Vec::new()) };
     let mut lines = Vec::new();
     for batch in batches {

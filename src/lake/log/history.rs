@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use futures::{StreamExt, TryStreamExt, stream};
 
-use super::action::{FileParser, Line, parse_metadata};
+use super::action::{FileParser, Line, parse_metadata, plausible};
 use super::segment::LogListing;
 use super::snapshot::{Snapshot, read_commit};
 use super::version::timestamp;
@@ -136,8 +136,7 @@ impl Walk {
             }
             if let Some(remove) = line.remove {
                 let was = self.live.remove(&remove.id());
-                let bytes =
-                    remove.size.and_then(|s| u64::try_from(s).ok()).or(was.as_ref().map(|w| w.bytes)).unwrap_or(0);
+                let bytes = remove.size.and_then(plausible).or(was.as_ref().map(|w| w.bytes)).unwrap_or(0);
                 count(&mut commit.removed, was.as_ref().and_then(|w| w.rows), bytes);
                 if remove.data_change {
                     match (was, &remove.partition_values) {

@@ -52,7 +52,8 @@ fn classify(name: &str) -> Option<Entry> {
     if !digits.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
-    let version = digits.parse().ok()?;
+    // Versions are signed where Delta comes from; beyond, counting on overflows.
+    let version = digits.parse().ok().filter(|v| i64::try_from(*v).is_ok())?;
     let pieces: Vec<&str> = rest.strip_prefix('.')?.split('.').collect();
     match pieces.as_slice() {
         ["json"] => Some(Entry::Commit(version)),
@@ -227,5 +228,7 @@ mod tests {
         ));
         assert!(classify("00000000000000000003.00000000000000000005.compacted.json").is_none());
         assert!(classify("_commit_x.json.tmp").is_none());
+        assert!(classify("18446744073709551615.json").is_none());
+        assert!(classify("99999999999999999999.checkpoint.parquet").is_none());
     }
 }

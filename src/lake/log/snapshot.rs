@@ -202,6 +202,24 @@ impl Snapshot {
         Ok(())
     }
 
+    /// The newest version that an application committed under its id (protocol,
+    /// "Transaction Identifiers"); `None` where the table knows none.
+    ///
+    /// # Errors
+    /// `BadCommit`, `BadCheckpoint`, `Storage`.
+    pub async fn transaction(&self, app_id: &str) -> Result<Option<i64>> {
+        let segment = &self.0.segment;
+        for (version, _) in segment.commits.iter().rev() {
+            let found = read_commit(&self.0.store, *version).await?.into_iter().filter_map(|line| line.txn);
+            if let Some(txn) = found.filter(|txn| txn.app_id == app_id).next_back() {
+                return Ok(Some(txn.version));
+            }
+        }
+        let Some((_, checkpoint)) = &segment.checkpoint else { return Ok(None) };
+        let known = checkpoint::transactions(&self.0.store, checkpoint).await?;
+        Ok(known.into_iter().find(|txn| txn.app_id == app_id).map(|txn| txn.version))
+    }
+
     /// All live files at once.
     ///
     /// # Errors

@@ -13,9 +13,10 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
 pub use columns::{Change, SchemaChange};
+pub use files::FileCounts;
 
 use self::columns::Columns;
-use self::files::{FileCounts, Files};
+use self::files::Files;
 use super::browse::OpenTable;
 use super::context::Context;
 use super::effect_rows::EffectRows;
@@ -25,7 +26,7 @@ use crate::engine::local::LocalEngine;
 use crate::engine::{Engine, PartitionSummary, RowJob};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::view::SourceView;
-use crate::plan::{Effects, KeyFacts, Reach, RowRule};
+use crate::plan::{Effects, KeyFacts, OutputShape, Reach, RowRule};
 use crate::predicate::Predicate;
 use crate::progress::Progress;
 use crate::source::{Matching, delta};
@@ -148,6 +149,7 @@ pub async fn diff(
         files: Some(files.only_from.clone()),
         exact_cells: false,
         spilling: spilling(to)?,
+        output: OutputShape::default(),
         measures: measures(&columns, to, &key, &ignore),
         ignore: ignore.clone(),
         grain: Vec::new(),

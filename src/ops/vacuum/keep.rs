@@ -1,15 +1,13 @@
 //! What of a table's folder VACUUM may take away, and what it must not.
 
 use std::collections::{BTreeSet, HashSet};
-use std::path::Path;
 
 use crate::error::Result;
-use crate::journal::{Journal, Outcome};
+use crate::journal::Journal;
 use crate::lake::Snapshot;
 use crate::lake::folder::{self, FolderFiles};
 use crate::lake::log::deletion_vectors::vector_path;
 use crate::lake::log::ledger::Ledger;
-use crate::ops::recover::is_running;
 use crate::plan::vacuum::{VacuumFile, Why};
 
 /// The files that are needed, and the moment before which a file is old.
@@ -39,7 +37,7 @@ impl Keep {
         folder: &FolderFiles,
         protect: &[u64],
         cutoff: i64,
-        state_dir: &Path,
+        journal: &Journal,
     ) -> Result<Keep> {
         let mut paths: HashSet<String> = HashSet::new();
         let mut whole: Vec<Snapshot> = vec![snapshot.clone()];
@@ -67,7 +65,7 @@ impl Keep {
         let identities = unlisted.filter_map(|p| folder::find(snapshot.store(), p)?.identity).collect();
         let mut known: HashSet<String> = ledger.tombstones.iter().flat_map(|t| t.file.files().cloned()).collect();
         known.extend(ledger.steps.iter().flat_map(|s| s.added.iter()).flat_map(|f| f.files().cloned()));
-        Ok(Keep { paths, identities, running: running(state_dir)?, known, cutoff })
+        Ok(Keep { paths, identities, running: running(journal)?, known, cutoff })
     }
 
     /// The files of the folder that nobody needs, by path.
@@ -97,14 +95,12 @@ impl Keep {
     }
 }
 
-/// Operations of this machine whose files may be staged and not yet committed.
-fn running(state_dir: &Path) -> Result<Vec<String>> {
-    let open = |o: Outcome| matches!(o, Outcome::Intent | Outcome::Committing | Outcome::Unknown);
-    let entries = Journal::new(state_dir).entries()?.into_iter();
-    // An outcome that is not known is no reason to remove what may be live.
-    let at_work =
-        entries.filter(|e| open(e.outcome) && (e.outcome == Outcome::Unknown || e.process.is_none_or(is_running)));
-    Ok(at_work.map(|e| e.id).filter(|id| id.len() >= 32).collect())
+/// Operations of this machine that did not end yet, as far as the journal knows:
+/// their files may be staged, or live without anybody knowing.
+fn running(journal: &Journal) -> Result<Vec<String>> {
+    let open = journal.entries()?.into_iter().filter(|e| e.is_open());
+    // A damaged entry has no id that could be looked for.
+    Ok(open.map(|e| e.id).filter(|id| id.len() >= 32).collect())
 }
 
 /// Versions that are whole now and would not be without `doomed`; the newest

@@ -77,7 +77,7 @@ pub async fn prepare_vacuum(
     let mut protect = request.protect.clone();
     protect.sort_unstable();
     protect.dedup();
-    let keep = Keep::of(snapshot, &found.ledger, &found.folder, &protect, cutoff, &context.state_dir).await?;
+    let keep = Keep::of(snapshot, &found.ledger, &found.folder, &protect, cutoff, &context.journal()).await?;
     let files = keep.doomed(&found.folder);
     let spec = Vacuum {
         retain_ms,

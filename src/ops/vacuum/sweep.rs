@@ -14,9 +14,9 @@ use crate::journal::{Entry, Journal, Outcome};
 use crate::lake::Snapshot;
 use crate::lake::commit::{self, Put};
 use crate::lake::folder;
+use crate::lake::log::version;
 use crate::ops::apply::ApplyReport;
 use crate::ops::browse::OpenTable;
-use crate::ops::context::Context;
 use crate::plan::vacuum::{Vacuum, VacuumFile};
 use crate::plan::{Plan, Spec};
 use crate::progress::{Phase, Progress};
@@ -32,7 +32,6 @@ const TRIES: u32 = 100;
 /// `BadPlan`, `Refused` below the table's retention, `Conflict`, `Storage`. A
 /// file that could not be removed is no error: it is among the mismatches.
 pub async fn sweep(
-    context: &Context,
     plan: &Plan,
     id: Uuid,
     newest: &OpenTable,
@@ -54,7 +53,7 @@ pub async fn sweep(
     journal.write(entry)?;
     let announced = commit_note(newest.snapshot(), plan, id, &start, &metrics).await?;
     entry.version_after = Some(announced.version());
-    let removed = remove(context, spec, &announced, progress).await;
+    let removed = remove(journal, spec, &announced, progress).await;
     let status = match &removed {
         Ok(removed) if removed.failed.is_empty() => "COMPLETED",
         _ => "FAILED",
@@ -109,6 +108,18 @@ struct Note {
     status: Option<&'static str>,
 }
 
+const IN_COMMIT_TIMES: &str = "delta.enableInCommitTimestamps";
+
+/// Milliseconds since the epoch; after the newest commit where the table keeps
+/// such times (protocol, "In-Commit Timestamps").
+async fn commit_time(newest: &Snapshot) -> Result<i64> {
+    let now = chrono::Utc::now().timestamp_millis();
+    match newest.metadata().flag(IN_COMMIT_TIMES) {
+        true => Ok(now.max(version::timestamp(newest, newest.version()).await?.saturating_add(1))),
+        false => Ok(now),
+    }
+}
+
 /// A commit without files. It conflicts with nothing, so another writer's
 /// commit only moves it to the next version.
 async fn commit_note(from: &Snapshot, plan: &Plan, id: Uuid, note: &Note, metrics: &Json) -> Result<Snapshot> {
@@ -121,13 +132,17 @@ async fn commit_note(from: &Snapshot, plan: &Plan, id: Uuid, note: &Note, metric
         if let Some(status) = note.status {
             parameters.insert("status".into(), json!(status));
         }
-        let info = json!({"commitInfo": {
-            "timestamp": chrono::Utc::now().timestamp_millis(), "operation": note.name,
+        let now = commit_time(&newest).await?;
+        let mut info = json!({"commitInfo": {
+            "timestamp": now, "operation": note.name,
             "operationParameters": parameters, "operationMetrics": metrics, "readVersion": newest.version(),
             "isolationLevel": "SnapshotIsolation", "isBlindAppend": true,
             "engineInfo": concat!("partwise/", env!("CARGO_PKG_VERSION")), "txnId": Uuid::new_v4().to_string(),
             "userMetadata": json!({"partwise": own}).to_string(), "partwise": own,
         }});
+        if newest.metadata().flag(IN_COMMIT_TIMES) {
+            info["commitInfo"]["inCommitTimestamp"] = json!(now);
+        }
         // Both commits carry the plan's id; the one before this is never taken for it.
         match commit::put(newest.store(), version, &[info], id).await? {
             Put::Landed => return newest.refresh().await,
@@ -144,10 +159,10 @@ struct Removed {
     failed: Vec<String>,
 }
 
-async fn remove(context: &Context, spec: &Vacuum, now: &Snapshot, progress: &Progress) -> Result<Removed> {
+async fn remove(journal: &Journal, spec: &Vacuum, now: &Snapshot, progress: &Progress) -> Result<Removed> {
     // What the plan saw may be needed by now: a restore brings files back.
     let found = survey(now, progress).await?;
-    let keep = Keep::of(now, &found.ledger, &found.folder, &spec.protect, spec.cutoff_ms, &context.state_dir).await?;
+    let keep = Keep::of(now, &found.ledger, &found.folder, &spec.protect, spec.cutoff_ms, journal).await?;
     let planned: BTreeSet<&str> = spec.files.iter().map(|f| f.path.as_str()).collect();
     let doomed: Vec<VacuumFile> =
         keep.doomed(&found.folder).into_iter().filter(|f| planned.contains(f.path.as_str())).collect();

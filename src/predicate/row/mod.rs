@@ -29,6 +29,7 @@ mod typed;
 pub use node::Side;
 pub(crate) use text::quoted_name;
 
+use super::Comparison;
 use crate::error::Result;
 use crate::table::Value;
 use crate::table::schema::{DataType, PrimitiveType, Schema};
@@ -70,7 +71,19 @@ impl RowExpr {
     /// is not supported, by its name.
     pub fn parse(text: &str) -> Result<RowExpr> {
         let names = |names: [&str; 2]| names.map(|name| vec![name.to_owned()]).to_vec();
-        let aliases = Aliases { source: names(["s", "source"]), target: names(["t", "target"]) };
+        RowExpr::parse_with(text, Aliases { source: names(["s", "source"]), target: names(["t", "target"]) })
+    }
+
+    /// Parses an expression over the columns of one row, without aliases: what
+    /// a table's constraints and generated columns are written in.
+    ///
+    /// # Errors
+    /// As [`RowExpr::parse`]; also for fields of nested columns.
+    pub fn parse_plain(text: &str) -> Result<RowExpr> {
+        RowExpr::parse_with(text, Aliases::default())
+    }
+
+    fn parse_with(text: &str, aliases: Aliases) -> Result<RowExpr> {
         let mut cursor = Cursor::new(text, aliases)?;
         let node = cursor.expression()?;
         if !cursor.at_end() {
@@ -141,6 +154,47 @@ impl RowExpr {
                     Node::Literal(Value::Timestamp(now_micros), Some(PrimitiveType::Timestamp))
                 }
                 _ => return,
+            }
+        });
+        RowExpr::from_node(node)
+    }
+
+    /// The same expression with another one in the place of each column.
+    ///
+    /// # Errors
+    /// Whatever `other` gives.
+    pub fn replace_columns(&self, other: &dyn Fn(Option<Side>, &str) -> Result<RowExpr>) -> Result<RowExpr> {
+        Ok(RowExpr::from_node(self.node.clone().map_columns(other)?))
+    }
+
+    /// `CAST(… AS type)`.
+    pub fn cast_to(&self, to: &PrimitiveType) -> RowExpr {
+        let value = Box::new(self.node.clone());
+        RowExpr::from_node(Node::Cast { value, to: to.clone(), lenient: false })
+    }
+
+    /// `column <=> …` for a column of one side.
+    pub fn equals_column(&self, side: Side, name: &str) -> RowExpr {
+        let column = Node::Column { side: Some(side), name: name.to_owned() };
+        RowExpr::from_node(Node::Compare(Comparison::NullSafeEq, column.boxed(), self.node.clone().boxed()))
+    }
+
+    /// A column of one side.
+    pub fn of_column(side: Side, name: &str) -> RowExpr {
+        RowExpr::from_node(Node::Column { side: Some(side), name: name.to_owned() })
+    }
+
+    pub fn null() -> RowExpr {
+        RowExpr::from_node(Node::Literal(Value::Null, None))
+    }
+
+    /// The same expression with bare names of columns: for statements over one
+    /// table, in which no alias can be given.
+    pub fn unaliased(&self) -> RowExpr {
+        let mut node = self.node.clone();
+        node.change(&mut |node| {
+            if let Node::Column { side, .. } = node {
+                *side = None;
             }
         });
         RowExpr::from_node(node)

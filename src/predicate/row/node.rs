@@ -4,7 +4,9 @@ use crate::predicate::Comparison;
 use crate::table::Value;
 use crate::table::schema::PrimitiveType;
 
+use super::RowExpr;
 use super::functions::Function;
+use crate::error::Result;
 
 /// One of the two rows that an expression sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -151,6 +153,19 @@ impl Node {
         for child in self.children_mut() {
             child.change(visit);
         }
+    }
+
+    /// The same node with another one in the place of each column; what comes in
+    /// is not looked at again.
+    pub fn map_columns(mut self, other: &dyn Fn(Option<Side>, &str) -> Result<RowExpr>) -> Result<Node> {
+        if let Node::Column { side, name } = &self {
+            return Ok(other(*side, name)?.node);
+        }
+        for child in self.children_mut() {
+            let before = std::mem::replace(child, Node::Literal(Value::Null, None));
+            *child = before.map_columns(other)?;
+        }
+        Ok(self)
     }
 
     pub fn height(&self) -> usize {

@@ -68,7 +68,7 @@ pub fn draw(buf: &mut Buffer, area: Rect, screen: &ApplyScreen, core: &Core) {
 fn rows_now(plan: &Plan, report: &ApplyReport) -> String {
     match plan.spec.kind().class() {
         Class::Append => format!("+{}", count(report.rows_written, "row", "rows")),
-        Class::Replace | Class::Merge | Class::MergeDelete | Class::Inverse => {
+        Class::Replace | Class::Merge | Class::MergeDelete | Class::Layout | Class::Inverse => {
             count(plan.rows.slice_after, "row", "rows")
         }
     }
@@ -92,6 +92,7 @@ fn result(buf: &mut Buffer, area: Rect, screen: &ApplyScreen, report: &ApplyRepo
             lines.extend(report.mismatches.iter().map(|m| (format!("  {}", escape_controls(m)), Role::Error)));
         }
     }
+    lines.extend(report.warnings.iter().map(|w| (format!("  {}", escape_controls(w)), Role::Warn)));
     lines.push((String::new(), Role::Text));
     if report.version_after.is_some() {
         lines.push((

@@ -7,6 +7,7 @@ use ratatui::layout::Rect;
 use super::effects::{self, strategy};
 use super::table::{below, trouble};
 use crate::action::Facts;
+use crate::gate::Evidence;
 use crate::ops::prepare::DiffRow;
 use crate::plan::advice::{Delivery, DeliveryKind};
 use crate::plan::technical::TechnicalProposal;
@@ -80,6 +81,19 @@ impl CompareScreen {
 
     pub fn plan(&self) -> Option<&Plan> {
         self.plans().get(self.strategy)
+    }
+
+    /// The chosen plan with what it is judged by.
+    pub fn judged(&self) -> Option<(Plan, Evidence)> {
+        let evidence = self.load.value.as_ref().and_then(|c| c.evidence.get(self.strategy)).cloned();
+        Some((self.plan()?.clone(), evidence.unwrap_or_default()))
+    }
+
+    /// Judges every plan by the thresholds that hold now.
+    pub fn judge_again(&mut self) {
+        if let Some(compared) = &mut self.load.value {
+            compared.judge_again(&self.info.settings.thresholds);
+        }
     }
 
     pub fn facts(&self, facts: &mut Facts) {
@@ -393,7 +407,7 @@ fn rows_pane(buf: &mut Buffer, area: Rect, screen: &CompareScreen, core: &Core) 
     } else if screen.window.is_empty() {
         say(buf, if screen.diff.is_loading() { "   reading rows …".into() } else { "   rows are not at hand".into() });
     } else {
-        let table = super::compare_rows::DiffRows::new(screen);
+        let table = super::compare_rows::DiffRows::of_plan(screen);
         grid::draw(buf, area, &table, &screen.rows_grid, &core.theme, false);
     }
 }

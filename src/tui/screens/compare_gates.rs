@@ -2,6 +2,7 @@
 
 use super::compare::CompareScreen;
 use crate::plan::GateStatus;
+use crate::plan::script::is_offered;
 use crate::table::value::escape_controls;
 use crate::tui::text::{Align, pad, wrap};
 use crate::tui::theme::Role;
@@ -28,6 +29,14 @@ pub fn lines(screen: &CompareScreen, cells: u16) -> Vec<Vec<Piece>> {
             add("", "", hint, Role::Dim);
         }
     }
+    if is_offered(plan) {
+        add(
+            "·",
+            "script",
+            "X saves the same write as a script for spark-sql; : finds pyspark and delta-rs",
+            Role::Accent,
+        );
+    }
     for gate in &plan.gates {
         let (mark, role) = match gate.status {
             GateStatus::Pass => ("✔", Role::Ok),
@@ -47,6 +56,9 @@ pub fn lines(screen: &CompareScreen, cells: u16) -> Vec<Vec<Piece>> {
     }
     if lines.is_empty() {
         lines.push(vec![piece("   no gate applies to this plan", Role::Dim)]);
+    }
+    if plan.compared {
+        lines.push(vec![piece("   T tries other thresholds", Role::Dim)]);
     }
     lines
 }

@@ -1,12 +1,15 @@
 //! The lists of the compare screen's lower pane: rows by effect, partitions.
 
+use super::changes::ChangesScreen;
 use super::compare::{CompareScreen, Pane};
+use crate::ops::prepare::DiffRow;
 use crate::plan::measures::measures;
 use crate::plan::slice::by_alarm;
 use crate::plan::{Effect, Plan, PlanPartition, Role as PartitionRole};
 use crate::table::Value;
 use crate::table::number::grouped;
 use crate::table::value::escape_controls;
+use crate::tui::load::Window;
 use crate::tui::text::amount;
 use crate::tui::theme::Role;
 use crate::tui::widgets::grid::{Cell, Column, Rows};
@@ -23,35 +26,47 @@ pub fn role(effect: Effect) -> Role {
 
 /// The rows of one effect: mark and word, the key, what changed, measures, the rest.
 pub struct DiffRows<'a> {
-    screen: &'a CompareScreen,
+    columns: &'a [String],
+    window: &'a Window<DiffRow>,
     /// Positions of the columns, in the order in which they are shown.
     shown: Vec<usize>,
 }
 
 impl<'a> DiffRows<'a> {
-    pub fn new(screen: &'a CompareScreen) -> Self {
-        let key = |i: &usize| screen.plan().is_some_and(|p| p.key.contains(&screen.columns[*i]));
-        let changed = |i: &usize| screen.window.rows.iter().any(|r| r.changed.contains(i));
-        let measures = measures(screen.plans());
-        let measure = |i: &usize| measures.contains(&screen.columns[*i]);
+    pub fn of_plan(screen: &'a CompareScreen) -> Self {
+        let key = screen.plan().map_or(&[][..], |p| &p.key);
+        Self::new(&screen.columns, &screen.window, key, &measures(screen.plans()))
+    }
+
+    pub fn of_versions(screen: &'a ChangesScreen) -> Self {
+        let changes = screen.load.value.as_ref();
+        let mut measures: Vec<String> =
+            changes.iter().flat_map(|c| &c.partitions).flat_map(|p| p.measure_changes.keys().cloned()).collect();
+        measures.sort_unstable();
+        measures.dedup();
+        Self::new(&screen.columns, &screen.window, changes.map_or(&[][..], |c| &c.key), &measures)
+    }
+
+    fn new(columns: &'a [String], window: &'a Window<DiffRow>, key: &[String], measures: &[String]) -> Self {
+        let changed = |i: &usize| window.rows.iter().any(|r| r.changed.contains(i));
         // false sorts before true: the key, what changed, the measures, the rest.
-        let rank = |i: &usize| (!key(i), !changed(i), !measure(i));
-        let mut shown: Vec<usize> = (0..screen.columns.len()).collect();
+        let rank = |i: &usize| (!key.contains(&columns[*i]), !changed(i), !measures.contains(&columns[*i]));
+        let mut shown: Vec<usize> = (0..columns.len()).collect();
         shown.sort_by_key(rank);
-        Self { screen, shown }
+        Self { columns, window, shown }
     }
 }
 
 impl Rows for DiffRows<'_> {
     fn len(&self) -> usize {
-        self.screen.window.len()
+        self.window.len()
     }
 
     fn columns(&self) -> Vec<Column> {
-        let first = self.screen.window.rows.first().and_then(|r| r.new.as_ref().or(r.old.as_ref()));
+        let first = self.window.rows.first().and_then(|r| r.new.as_ref().or(r.old.as_ref()));
         let mut columns = vec![Column::left("effect")];
         for i in &self.shown {
-            let title = escape_controls(&self.screen.columns[*i]);
+            let title = escape_controls(&self.columns[*i]);
             let numeric = first.and_then(|row| row.get(*i)).is_some_and(Value::is_numeric);
             columns.push(if numeric { Column::right(title) } else { Column::left(title) });
         }
@@ -60,7 +75,7 @@ impl Rows for DiffRows<'_> {
     }
 
     fn cell(&self, row: usize, column: usize) -> Cell {
-        let Some(diff) = self.screen.window.get(row) else { return Cell::dim("…") };
+        let Some(diff) = self.window.get(row) else { return Cell::dim("…") };
         let colour = role(diff.effect);
         if column == 0 {
             let (mark, word) = diff.effect.mark();

@@ -1,8 +1,9 @@
 //! The list that the keys of a screen move in.
 
+use super::changes::{self, ChangedPartitions};
 use super::compare::Pane;
 use super::table::Tab;
-use super::{compare_rows, files, history, keys, lake, partitions, rows, schema};
+use super::{compare_rows, files, gates, history, keys, lake, partitions, rows, schema};
 use crate::tui::app::Screen;
 use crate::tui::shared::Core;
 use crate::tui::widgets::grid::{GridState, Rows};
@@ -23,11 +24,16 @@ pub fn rows<'a>(screen: &'a Screen, core: &Core) -> Option<Box<dyn Rows + 'a>> {
             }
         }
         Screen::Compare(compare) => match compare.pane {
-            Pane::Rows => Box::new(compare_rows::DiffRows::new(compare)),
+            Pane::Rows => Box::new(compare_rows::DiffRows::of_plan(compare)),
             Pane::Gates => return None,
             Pane::Partitions => Box::new(compare_rows::PlanPartitions::new(compare.plan())),
         },
+        Screen::Changes(screen) => match screen.pane {
+            changes::Pane::Rows => Box::new(compare_rows::DiffRows::of_versions(screen)),
+            changes::Pane::Partitions => Box::new(ChangedPartitions::new(screen.load.value.as_ref()?)),
+        },
         Screen::Keys(screen) => Box::new(keys::rows(screen, core)),
+        Screen::Gates(screen) => Box::new(gates::rows(screen)),
         Screen::Form(_) | Screen::Paste(_) | Screen::Apply(_) => return None,
     })
 }
@@ -49,7 +55,12 @@ pub fn grid(screen: &mut Screen) -> Option<&mut GridState> {
             Pane::Gates => return None,
             Pane::Partitions => &mut compare.partitions_grid,
         },
+        Screen::Changes(screen) => match screen.pane {
+            changes::Pane::Rows => &mut screen.rows_grid,
+            changes::Pane::Partitions => &mut screen.partitions_grid,
+        },
         Screen::Keys(screen) => &mut screen.grid,
+        Screen::Gates(screen) => &mut screen.grid,
         Screen::Form(_) | Screen::Paste(_) | Screen::Apply(_) => return None,
     })
 }
@@ -58,6 +69,8 @@ pub fn grid(screen: &mut Screen) -> Option<&mut GridState> {
 pub fn height(screen: &Screen, core: &Core) -> usize {
     match screen {
         Screen::Compare(compare) => compare.list_height(core),
+        Screen::Changes(screen) => screen.list_height(core),
+        Screen::Gates(screen) => screen.list_height(core),
         _ => core.list_height(),
     }
 }

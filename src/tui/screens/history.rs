@@ -23,6 +23,8 @@ pub struct HistoryTab {
     pub filter: Option<String>,
     /// Whether the files of old versions were looked for.
     pub checked: bool,
+    /// A version that another is to be compared with.
+    pub marked: Option<u64>,
 }
 
 impl HistoryTab {
@@ -61,6 +63,7 @@ impl Rows for Table<'_> {
     fn cell(&self, row: usize, column: usize) -> Cell {
         let commit = &self.tab.rows()[row];
         match column {
+            0 if self.tab.marked == Some(commit.version) => Cell::new(format!("● {}", commit.version), Role::Accent),
             0 => Cell::text(commit.version.to_string()),
             1 => Cell::dim(timestamp(commit.timestamp)),
             2 => Cell::text(escape_controls(&commit.label())),

@@ -2,6 +2,7 @@
 //! do to it is in `update`.
 
 pub mod apply;
+pub mod changes;
 pub mod compare;
 pub mod compare_gates;
 pub mod compare_rows;
@@ -9,6 +10,7 @@ pub mod current;
 pub mod effects;
 pub mod files;
 pub mod form;
+pub mod gates;
 pub mod history;
 pub mod keys;
 pub mod lake;

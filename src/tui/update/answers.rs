@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::{compare, paste, table};
+use super::{changes, compare, paste, table};
 use crate::action::Id;
 use crate::error::ErrorKind;
 use crate::ops::SavedConfig;
@@ -72,6 +72,10 @@ pub(super) fn answer(app: &mut App, id: JobId, answer: Answer) {
             _ => {}
         },
         Screen::Keys(keys) => in_keys(keys, core, answer),
+        Screen::Gates(gates) => {
+            gates.change = Load::default();
+            app.overlay = change_of_config(core, answer).or(app.overlay.take());
+        }
         Screen::Compare(screen) => {
             let planned = screen.load.waits_for(id);
             let failure = if let Answer::Failed(failure) = &answer { Some(failure.clone()) } else { None };
@@ -80,6 +84,7 @@ pub(super) fn answer(app: &mut App, id: JobId, answer: Answer) {
                 paste::refused(app, &failure);
             }
         }
+        Screen::Changes(screen) => changes::answer(screen, core, id, answer),
         Screen::Apply(screen) => in_apply(screen, core, answer),
     }
 }
@@ -89,7 +94,9 @@ fn unclaimed(app: &mut App, answer: Answer, detached: bool) {
     let core = &mut app.core;
     match answer {
         Answer::Exported { path, rows } => core.say(format!("{} rows were exported to {path}", grouped(rows))),
+        Answer::Settled(said) => said.into_iter().for_each(|line| core.say(line)),
         Answer::Saved(path) => core.say(format!("the plan was saved to {path}")),
+        Answer::ScriptSaved(path) => core.say(format!("the script was saved to {path}")),
         Answer::ConfigSaved(saved) => {
             core.say(format!("✔ saved to {}", saved.file.display()));
             settings_hold(app, &saved);
@@ -238,20 +245,32 @@ fn failed(screen: &mut TableScreen, core: &mut Core, id: JobId, failure: Failure
     }
 }
 
-/// What was saved is what the screens know of the table from now on.
+/// What was saved is what the screens know of the table from now on. Plans are
+/// judged again by it.
 fn settings_hold(app: &mut App, saved: &SavedConfig) {
     let Some(known) = saved.config.tables.get(&saved.section) else { return };
+    let thresholds = saved.config.thresholds(&saved.section);
     for screen in &mut app.screens {
         let info = match screen {
             Screen::Form(form) => Some(&mut form.info),
             Screen::Paste(paste) => Some(&mut paste.info),
             Screen::Keys(keys) => Some(&mut keys.info),
+            Screen::Gates(gates) => Some(&mut gates.info),
             Screen::Compare(compare) => Some(&mut compare.info),
+            Screen::Changes(changes) => Some(&mut changes.info),
             Screen::Table(table) => table.info.value.as_mut(),
             Screen::Lake(_) | Screen::Apply(_) => None,
         };
-        if let Some(info) = info.filter(|info| info.location == saved.location) {
-            info.settings.known = known.clone();
+        let Some(info) = info.filter(|info| info.location == saved.location) else { continue };
+        info.settings.known = known.clone();
+        info.settings.global = saved.config.gates.clone();
+        if let Ok(thresholds) = &thresholds {
+            info.settings.thresholds = thresholds.clone();
+        }
+        match screen {
+            Screen::Gates(gates) => gates.settle_on_saved(),
+            Screen::Compare(compare) => compare.judge_again(),
+            _ => {}
         }
     }
 }
@@ -264,23 +283,31 @@ fn in_form(form: &mut FormScreen, core: &mut Core, id: JobId, answer: Answer) ->
             form.picked = None;
         }
         Answer::Profiled(profile) => form.profile.finish(*profile, core.clock),
-        Answer::ConfigChange(change) => {
+        answer @ (Answer::ConfigChange(_) | Answer::Failed(_)) if form.change.waits_for(id) => {
             form.change = Load::default();
-            if change.is_none() {
-                core.say(format!("{} says so already", change.file.display()));
-                return None;
-            }
-            return Some(Overlay::SaveConfig(Box::new(SaveConfig::new(*change))));
-        }
-        Answer::Failed(failure) if form.change.waits_for(id) => {
-            form.change = Load::default();
-            core.fail(failure);
+            return change_of_config(core, answer);
         }
         Answer::Failed(failure) if form.profile.waits_for(id) => form.profile.fail(failure),
         Answer::Failed(failure) => form.candidates.fail(failure),
         _ => {}
     }
     None
+}
+
+/// The dialog that shows what saving would change, if it would.
+fn change_of_config(core: &mut Core, answer: Answer) -> Option<Overlay> {
+    match answer {
+        Answer::ConfigChange(change) if change.is_none() => {
+            core.say(format!("{} says so already", change.file.display()));
+            None
+        }
+        Answer::ConfigChange(change) => Some(Overlay::SaveConfig(Box::new(SaveConfig::new(*change)))),
+        Answer::Failed(failure) => {
+            core.fail(failure);
+            None
+        }
+        _ => None,
+    }
 }
 
 fn in_keys(screen: &mut KeysScreen, core: &mut Core, answer: Answer) {

@@ -1,6 +1,8 @@
 //! What actions do on the compare screen.
 
+use super::gates;
 use crate::action::Id;
+use crate::ops::ScriptEngine;
 use crate::plan::Effect;
 use crate::tui::app::{App, Screen};
 use crate::tui::msg::Request;
@@ -30,6 +32,11 @@ pub(super) fn act(app: &mut App, id: Id) {
             show(compare, Effect::Zombies);
         }
         Id::Gates => compare.pane = Pane::Gates,
+        Id::Thresholds => {
+            let judged = compare.judged();
+            let info = compare.info.clone();
+            gates::open(app, info, judged);
+        }
         Id::NextPane => compare.pane = compare.pane.step(1),
         Id::PreviousPane => compare.pane = compare.pane.step(Pane::ALL.len() - 1),
         Id::Compare => {
@@ -61,6 +68,13 @@ pub(super) fn act(app: &mut App, id: Id) {
                 let short: String = plan.id.chars().take(8).collect();
                 let path = format!("plan-{}-{short}.json", plan.operation);
                 app.core.run(Request::SavePlan { plan: Box::new(plan.clone()), path });
+            }
+        }
+        Id::SaveScript(n) => {
+            if let (Some(plan), Some(engine)) = (compare.plan(), ScriptEngine::ALL.get(usize::from(n)).copied()) {
+                let short: String = plan.id.chars().take(8).collect();
+                let path = format!("{}-{}-{short}.{}", plan.operation, engine.name(), engine.extension());
+                app.core.run(Request::SaveScript { plan: Box::new(plan.clone()), engine, path });
             }
         }
         _ => {}

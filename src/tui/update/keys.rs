@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
-use super::{compare, form, lake, navigate, overlays, paste, table};
+use super::{changes, compare, form, gates, lake, navigate, overlays, paste, table};
 use crate::action::{self, Id, Key, ctrl};
 use crate::tui::app::{App, Screen};
 use crate::tui::draw::too_small;
@@ -80,8 +80,10 @@ fn act(app: &mut App, id: Id) {
             Screen::Lake(_) => lake::act(app, id),
             Screen::Table(_) => table::act(app, id),
             Screen::Compare(_) => compare::act(app, id),
+            Screen::Changes(_) => changes::act(app, id),
             Screen::Form(_) => form::act(app, id),
             Screen::Paste(_) => paste::act(app, id),
+            Screen::Gates(_) => gates::act(app, id),
             Screen::Keys(_) if id == Id::Open => take_key(app),
             Screen::Keys(_) if id == Id::Refresh => form::ask_keys(app),
             Screen::Keys(_) | Screen::Apply(_) => {}
@@ -94,6 +96,7 @@ fn takes_text(app: &mut App, key: Key) -> bool {
     match app.top() {
         Screen::Form(_) => form::key(app, key),
         Screen::Paste(_) => paste::key(app, key),
+        Screen::Gates(_) => gates::key(app, key),
         _ => false,
     }
 }
@@ -128,6 +131,13 @@ fn back(app: &mut App) {
             true
         }
         Some(Screen::Table(table)) => table::step_back(table),
+        Some(Screen::Gates(screen)) => {
+            let dropped = gates::step_back(screen);
+            if dropped {
+                app.core.say("what was tried is dropped");
+            }
+            dropped
+        }
         _ => false,
     };
     if !stayed && app.screens.len() > 1 {
@@ -175,7 +185,13 @@ fn refresh_below(app: &mut App) {
             app.lake_is_stale = false;
             lake::act(app, Id::Refresh);
         }
-        Screen::Form(_) | Screen::Paste(_) | Screen::Keys(_) | Screen::Compare(_) | Screen::Apply(_) => {}
+        Screen::Form(_)
+        | Screen::Paste(_)
+        | Screen::Keys(_)
+        | Screen::Gates(_)
+        | Screen::Compare(_)
+        | Screen::Changes(_)
+        | Screen::Apply(_) => {}
     }
 }
 
@@ -215,7 +231,13 @@ fn open_filter(app: &mut App) {
             Some(filter) => filter,
             None => return,
         },
-        Screen::Form(_) | Screen::Paste(_) | Screen::Keys(_) | Screen::Compare(_) | Screen::Apply(_) => return,
+        Screen::Form(_)
+        | Screen::Paste(_)
+        | Screen::Keys(_)
+        | Screen::Gates(_)
+        | Screen::Compare(_)
+        | Screen::Changes(_)
+        | Screen::Apply(_) => return,
     };
     let input = crate::tui::input::TextInput::new(text);
     app.overlay = Some(Overlay::Filter(filter::Filter { input, about, complaint: None }));

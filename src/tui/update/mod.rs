@@ -2,9 +2,11 @@
 //! has to be done outside goes out as commands.
 
 mod answers;
+mod changes;
 mod compare;
 mod confirm;
 mod form;
+mod gates;
 mod keys;
 mod lake;
 mod navigate;
@@ -42,5 +44,8 @@ fn start(app: &mut App) {
     };
     for request in requests {
         lake.jobs.push(app.core.run(request));
+    }
+    if !app.core.read_only {
+        app.core.run(Request::Settle);
     }
 }

@@ -1,7 +1,7 @@
 //! After every message: cursors stay on rows, what the place shows but does
 //! not have yet is asked for, and jobs that nobody waits for any more end.
 
-use super::compare;
+use super::{changes, compare};
 use crate::tui::app::{App, Screen};
 use crate::tui::load::PAGE;
 use crate::tui::msg::Request;
@@ -30,8 +30,9 @@ fn ask(app: &mut App) {
         Screen::Table(table) => self::table(table, &mut app.core, height),
         Screen::Form(form) => self::form(form, &mut app.core),
         Screen::Compare(compare) => comparison(compare, &mut app.core, height),
+        Screen::Changes(screen) => changes::settle(screen, &mut app.core, height),
         Screen::Paste(paste) => self::paste(paste, &mut app.core),
-        Screen::Lake(_) | Screen::Keys(_) | Screen::Apply(_) => {}
+        Screen::Lake(_) | Screen::Keys(_) | Screen::Gates(_) | Screen::Apply(_) => {}
     }
 }
 

@@ -1,7 +1,8 @@
 //! What actions do on the table screen.
 
+use super::changes;
 use super::keys::plan_write;
-use super::paste;
+use super::{gates, paste};
 use crate::action::Id;
 use crate::ops::At;
 use crate::predicate::Predicate;
@@ -27,7 +28,12 @@ pub(super) fn act(app: &mut App, id: Id) {
             refresh(table, core);
         }
         Id::Sort => sort(table),
+        Id::Mark if table.tab == Tab::History => {
+            let here = table.history.selected().map(|c| c.version);
+            table.history.marked = here.filter(|version| table.history.marked != Some(*version));
+        }
         Id::Mark | Id::MarkRange | Id::MarkAll => mark(table, id),
+        Id::Changes => changes::open(app),
         Id::LogBars => table.partitions.log_bars = !table.partitions.log_bars,
         Id::Open if table.tab == Tab::Partitions => open_partition(table, core),
         Id::Open if table.tab == Tab::History => view_version(app),
@@ -40,6 +46,11 @@ pub(super) fn act(app: &mut App, id: Id) {
         Id::Statement => {
             if let Some(info) = table.info.value.clone() {
                 paste::open(app, info, String::new());
+            }
+        }
+        Id::Thresholds => {
+            if let Some(info) = table.info.value.clone() {
+                gates::open(app, info, None);
             }
         }
         Id::OnlyMarked => only_marked(table),

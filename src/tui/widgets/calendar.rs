@@ -20,14 +20,16 @@ pub struct Calendar {
 }
 
 /// The day that a partition value stands for: a date, or a text in ISO form.
+/// Years that no calendar shows are none: weeks around them cannot be counted.
 pub fn day(value: &Value) -> Option<NaiveDate> {
-    match value {
+    let day = match value {
         Value::Date(days) => {
             NaiveDate::from_ymd_opt(1970, 1, 1)?.checked_add_signed(chrono::Duration::days(i64::from(*days)))
         }
         Value::String(text) if text.len() == 10 => NaiveDate::parse_from_str(text, "%Y-%m-%d").ok(),
         _ => None,
-    }
+    };
+    day.filter(|day| (1..=9999).contains(&day.year()))
 }
 
 impl Calendar {
@@ -159,5 +161,9 @@ mod tests {
         assert_eq!(calendar.low().0.len(), 1);
         assert!(Calendar::of(&[on("EMEA", 1)]).is_none());
         assert!(Calendar::of(&[]).is_none());
+        // The first and the last day that chrono knows, and days beyond.
+        for days in [-96_465_292, 95_026_236, i32::MIN, i32::MAX] {
+            assert!(day(&Value::Date(days)).is_none());
+        }
     }
 }

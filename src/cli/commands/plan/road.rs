@@ -15,7 +15,9 @@ use crate::cli::output::{self, Answer};
 use crate::error::{Context, Error, ErrorKind, Result};
 use crate::gate;
 use crate::ops::prepare::EffectRows;
-use crate::ops::{ApplyOptions, At, OpenTable, OverwriteMode, Prepared, Strategy, apply, from_statement, prepare};
+use crate::ops::{
+    ApplyOptions, At, OpenTable, OverwriteMode, Prepared, Strategy, apply, from_statement, plan_file, prepare,
+};
 use crate::plan::{GateStatus, Plan, Verdict};
 
 /// Flags of everything that may end in a commit.
@@ -55,7 +57,7 @@ impl PlanArgs {
     }
 }
 
-fn parse_override(text: &str) -> std::result::Result<(String, String), String> {
+pub fn parse_override(text: &str) -> std::result::Result<(String, String), String> {
     let (gate, reason) = text.split_once('=').ok_or("write GATE=REASON")?;
     let (gate, reason) = (gate.trim(), reason.trim());
     if gate::find(gate).is_none() {
@@ -115,9 +117,9 @@ fn read_statement(file: &Path) -> Result<String> {
 /// From a fresh plan: print it, or carry it out where `--apply` asks for that.
 pub async fn carry_on(session: &Session, prepared: Prepared, args: &PlanArgs) -> Result<Answer> {
     let Prepared { mut plan, rows } = prepared;
-    override_gates(&mut plan, &args.end);
+    override_gates(&mut plan, &args.end.overrides);
     if let Some(file) = &args.out {
-        write_plan(&plan, file)?;
+        plan_file::write(&plan, file)?;
     }
     let looked = look(session, &plan, rows.as_ref(), &args.look).await?;
     if args.apply && plan.verdict != Verdict::Blocked {
@@ -150,8 +152,8 @@ pub async fn finish(session: &Session, plan: &Plan, args: &ApplyArgs) -> Result<
     Ok(answer.with_code(code))
 }
 
-pub fn override_gates(plan: &mut Plan, args: &ApplyArgs) {
-    for (name, reason) in &args.overrides {
+pub fn override_gates(plan: &mut Plan, overrides: &[(String, String)]) {
+    for (name, reason) in overrides {
         let failed = plan.gates.iter_mut().filter(|g| g.name == *name && g.status == GateStatus::Fail);
         failed.for_each(|gate| gate.overridden = Some(reason.clone()));
     }
@@ -223,13 +225,7 @@ fn human(plan: &Plan, looked: &Looked) -> String {
 
 /// The contract's plan object, with the rows that were asked for beside it.
 fn to_json(plan: &Plan, looked: &Looked) -> Result<Json> {
-    let mut object = serde_json::to_value(plan).context(ErrorKind::Internal, || "cannot print the plan".into())?;
+    let mut object = plan_file::to_json(plan)?;
     looked.add_to(&mut object);
     Ok(object)
-}
-
-fn write_plan(plan: &Plan, file: &Path) -> Result<()> {
-    let failed = || format!("cannot write the plan {}", file.display());
-    let text = serde_json::to_string_pretty(plan).context(ErrorKind::Internal, failed)?;
-    std::fs::write(file, text + "\n").context(ErrorKind::Storage, failed)
 }
