@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::RowTotals;
 use super::algebra::Change;
 use super::kinds::{Class, Io, Kind};
+use crate::error::{Error, ErrorKind, Result};
 use crate::table::features::WriteKind;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -62,6 +63,21 @@ impl Vacuum {
 
     pub fn count(&self, why: Why) -> u64 {
         self.files.iter().filter(|f| f.why == why).count() as u64
+    }
+}
+
+impl Vacuum {
+    /// Whole hours that other engines keep removed files for; never less than planned.
+    ///
+    /// # Errors
+    /// `Refused` where versions are protected, which no other engine can do.
+    pub fn hours(&self) -> Result<i64> {
+        const HOUR_MS: i64 = 3_600_000;
+        if self.protect.is_empty() {
+            return Ok(self.retain_ms.saturating_add(HOUR_MS - 1) / HOUR_MS);
+        }
+        Err(Error::new(ErrorKind::Refused, "the plan protects versions, and another engine's VACUUM protects none")
+            .hint("Apply it with partwise, or plan it without --protect."))
     }
 }
 

@@ -9,7 +9,7 @@ use super::plan::road::{override_gates, parse_override};
 use crate::cli::output::Answer;
 use crate::cli::{Outcome, Session};
 use crate::error::{Context, ErrorKind, Result};
-use crate::ops::{ScriptEngine, script};
+use crate::ops::{ScriptEngine, plan_file, script};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum For {

@@ -182,23 +182,25 @@ fn index_of(metadata: &Metadata, name: &str) -> Result<usize> {
 
 /// Rows of each file, from the log or else from its footer.
 async fn physical_rows(table: &OpenTable, files: &[DataFile], progress: &Progress) -> Result<Vec<u64>> {
+    let mut rows: Vec<u64> = files.iter().map(|f| f.num_records.unwrap_or(0)).collect();
+    let unknown: Vec<(usize, DataFile)> =
+        files.iter().cloned().enumerate().filter(|(_, f)| f.num_records.is_none()).collect();
     let layout = Arc::new(TableLayout::from_metadata(table.metadata())?);
-    let store = table.snapshot().store();
-    stream::iter(files)
-        .map(|file| {
-            let layout = Arc::clone(&layout);
+    let mut footers = stream::iter(unknown)
+        .map(|(at, file)| {
+            let (store, layout) = (table.snapshot().store().clone(), Arc::clone(&layout));
             async move {
-                if let Some(rows) = file.num_records {
-                    return Ok(rows);
-                }
-                progress.check()?;
-                let live = DataReader::new(layout).row_count(&readable(store, file).await?).await?;
-                Ok::<_, Error>(live + file.deleted_rows())
+                let live = DataReader::new(layout).row_count(&readable(&store, &file).await?).await?;
+                Ok::<_, Error>((at, live + file.deleted_rows()))
             }
         })
-        .buffered(FOOTERS)
-        .try_collect()
-        .await
+        .buffer_unordered(FOOTERS);
+    while let Some((at, physical)) = footers.try_next().await? {
+        progress.check()?;
+        rows[at] = physical;
+    }
+    drop(footers);
+    Ok(rows)
 }
 
 /// Distinct values and bounds of each plain column, from the sample.

@@ -79,6 +79,7 @@ pub async fn sweep(
         files_removed: removed.gone,
         verified: mismatches.is_empty(),
         mismatches,
+        warnings: Vec::new(),
         undo: None,
         undo_until: None,
     })
@@ -163,12 +164,13 @@ async fn remove(journal: &Journal, spec: &Vacuum, now: &Snapshot, progress: &Pro
     // What the plan saw may be needed by now: a restore brings files back.
     let found = survey(now, progress).await?;
     let keep = Keep::of(now, &found.ledger, &found.folder, &spec.protect, spec.cutoff_ms, journal).await?;
-    let planned: BTreeSet<&str> = spec.files.iter().map(|f| f.path.as_str()).collect();
-    let doomed: Vec<VacuumFile> =
-        keep.doomed(&found.folder).into_iter().filter(|f| planned.contains(f.path.as_str())).collect();
+    let doomed = in_plan(spec, keep.doomed(&found.folder));
     progress.enter(Phase::Removing, doomed.len() as u64, doomed.iter().map(|f| f.size).sum());
     let mut removals = stream::iter(doomed)
-        .map(|file| async move { (folder::remove(now.store(), &file.path).await, file) })
+        .map(|file| {
+            let store = now.store().clone();
+            async move { (folder::remove(&store, &file.path).await, file) }
+        })
         .buffer_unordered(AT_ONCE);
     let mut removed = Removed::default();
     while let Some((result, file)) = removals.next().await {
@@ -183,6 +185,12 @@ async fn remove(journal: &Journal, spec: &Vacuum, now: &Snapshot, progress: &Pro
         }
     }
     Ok(removed)
+}
+
+/// What is not needed now and was listed in the plan.
+fn in_plan(spec: &Vacuum, doomed: Vec<VacuumFile>) -> Vec<VacuumFile> {
+    let planned: BTreeSet<&str> = spec.files.iter().map(|f| f.path.as_str()).collect();
+    doomed.into_iter().filter(|f| planned.contains(f.path.as_str())).collect()
 }
 
 /// Files of the newest version that are not there, in words.

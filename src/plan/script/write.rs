@@ -34,6 +34,7 @@ pub(super) fn statement(plan: &Plan, facts: &Facts) -> Result<String> {
             replace(&table, predicate, &rows(plan, facts)?)
         }
         Spec::Merge(_) | Spec::Scd2(_) => merge(plan, facts, &table)?,
+        Spec::Vacuum(vacuum) => format!("VACUUM {table} RETAIN {} HOURS", vacuum.hours()?),
     })
 }
 

@@ -76,20 +76,11 @@ fn head(h: &Health) -> Vec<Vec<Piece>> {
     let spread = |s: Option<crate::plan::layouts::Spread>, text: fn(u64) -> String| {
         s.map_or_else(|| "?".into(), |s| format!("{} / {} / {}", text(s.min), text(s.median), text(s.max)))
     };
-    let small = format!(
-        "{} of {} below {}",
-        grouped(h.small_files),
-        grouped(h.files),
-        bytes(h.small_file_bytes)
-    );
+    let small = format!("{} of {} below {}", grouped(h.small_files), grouped(h.files), bytes(h.small_file_bytes));
     let skew = h.skew.map_or_else(|| "?".into(), |s| format!("{s:.1} × the middle partition"));
     let stones = format!("{} still there, {}", grouped(h.tombstones), bytes(h.tombstone_bytes));
-    let old = format!(
-        "{} older than {}, {}",
-        grouped(h.vacuum_files),
-        span_text(h.retention_ms),
-        bytes(h.vacuum_bytes)
-    );
+    let old =
+        format!("{} older than {}, {}", grouped(h.vacuum_files), span_text(h.retention_ms), bytes(h.vacuum_bytes));
     vec![
         fact("small files", small, Some((h.small_files, h.files))),
         fact("partition min/med/max", spread(h.partition_bytes, bytes), None),
@@ -128,11 +119,7 @@ pub fn draw(buf: &mut Buffer, area: Rect, screen: &TableScreen, core: &Core) {
     if health.findings.is_empty() {
         return;
     }
-    let list = Rect {
-        y: body.y + HEAD,
-        height: body.height.saturating_sub(HEAD + FOOT),
-        ..body
-    };
+    let list = Rect { y: body.y + HEAD, height: body.height.saturating_sub(HEAD + FOOT), ..body };
     grid::draw(buf, list, &rows(tab), &tab.grid, &core.theme, tab.load.is_stale());
     let Some(finding) = health.findings.get(tab.grid.cursor) else { return };
     let foot = Rect { y: list.bottom(), height: FOOT.min(body.height), ..body };

@@ -8,7 +8,7 @@ use super::table::{below, trouble};
 use crate::action::Facts;
 use crate::ops::LayoutReport;
 use crate::plan::layouts::breakers::Breaker;
-use crate::plan::layouts::{Candidate, LayoutBy, Numbers, Origin, Spread};
+use crate::plan::layouts::{Candidate, Numbers, Origin, Spread};
 use crate::table::number::{bytes, grouped};
 use crate::table::value::escape_controls;
 use crate::tui::load::Load;
@@ -33,13 +33,11 @@ pub struct LayoutsScreen {
     pub grid: GridState,
     /// The layout that was looked at exactly, last.
     pub looked: Load<Looked>,
-    /// The layout that the exact pass is about.
-    pub chosen: Option<LayoutBy>,
 }
 
 impl LayoutsScreen {
     pub fn new(info: TableInfo) -> Self {
-        Self { info, load: Load::default(), grid: GridState::default(), looked: Load::default(), chosen: None }
+        Self { info, load: Load::default(), grid: GridState::default(), looked: Load::default() }
     }
 
     pub fn facts(&self, facts: &mut Facts) {
@@ -129,8 +127,8 @@ impl Rows for Table<'_> {
                 let files = count(read.files, "file", "files");
                 Cell::text(format!("{about}{files} {about}{}", bytes(read.bytes)))
             }
-            n_ if n_ == 5 + asked => Cell::dim(format!("{about}{}", grouped(n.files))),
-            n_ if n_ == 6 + asked => Cell::dim(spread(n.bytes, about, bytes)),
+            at if at == 5 + asked => Cell::dim(format!("{about}{}", grouped(n.files))),
+            at if at == 6 + asked => Cell::dim(spread(n.bytes, about, bytes)),
             _ => Cell::dim(format!("{about}{}", grouped(n.nulls))),
         }
     }
@@ -176,11 +174,7 @@ fn heading(screen: &LayoutsScreen) -> String {
         true => format!("{} … {}", bytes(extra.low), bytes(extra.high)),
         false => format!("{about}{}", bytes(extra.middle())),
     };
-    format!(
-        "by {today} → {} · {} to rewrite, +{range} until VACUUM",
-        escape_controls(&c.label),
-        bytes(n.rewrite_bytes)
-    )
+    format!("by {today} → {} · {} to rewrite, +{range} until VACUUM", escape_controls(&c.label), bytes(n.rewrite_bytes))
 }
 
 pub fn draw(buf: &mut Buffer, area: Rect, screen: &LayoutsScreen, core: &Core) {

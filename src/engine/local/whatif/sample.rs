@@ -111,11 +111,11 @@ pub async fn sample(
     let mut parts = stream::iter(chosen)
         .map(|(at, select)| {
             let reader = DataReader::new(Arc::clone(&layout));
-            let (file, store) = (files[at].clone(), snapshot.store().clone());
+            let (file, store, columns) = (files[at].clone(), snapshot.store().clone(), columns.to_vec());
             async move {
                 let opened = readable(&store, &file).await?;
                 let mut batches = Vec::new();
-                let mut live = reader.read(&opened, columns, select.as_deref()).await?;
+                let mut live = reader.read(&opened, &columns, select.as_deref()).await?;
                 while let Some(part) = live.try_next().await? {
                     batches.push(part.batch);
                 }
