@@ -359,7 +359,7 @@ fn the_number_of_files_in_a_partition_is_kept() {
         config.engine.rows_in_memory = tight.map(|_| 1 << 20);
         let bench = Bench::with_config(config);
         let table = bench.table(plain(), &[row(-1, "a", i(1))]);
-        let rows = many(if tight.is_some() { 400_000 } else { 100 });
+        let rows = many(if tight.is_some() { 300_000 } else { 100 });
         let mut request = request(&source(&bench, &rows), &[]);
         request.output.files_per_partition = Some(7);
         let open = bench.open(&table.path).unwrap();

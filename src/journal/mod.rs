@@ -300,6 +300,15 @@ mod tests {
     }
 
     #[test]
+    fn an_entry_with_endless_texts_is_written_under_a_short_name() {
+        let state = tempfile::tempdir().unwrap();
+        let journal = Journal::new(state.path());
+        let long = entry(&"../".repeat(9000), &"9".repeat(9000));
+        journal.write(&long).unwrap();
+        assert_eq!(journal.entries().unwrap(), [long]);
+    }
+
+    #[test]
     fn a_damaged_file_is_named_and_the_rest_is_read() {
         let state = tempfile::tempdir().unwrap();
         let journal = Journal::new(state.path());

@@ -240,7 +240,8 @@ pub async fn notice(context: &Context, tables: &[String]) -> Option<String> {
             Ok(found) => {
                 let files: usize = found.operations.iter().filter(|o| o.removable).map(|o| o.files.len()).sum();
                 if files > 0 {
-                    said.push(format!("{files} left-over file(s) in {table}: `partwise clean {table}` lists them"));
+                    let are = if files == 1 { "file is" } else { "files are" };
+                    said.push(format!("{files} {are} left over in {table}; see `partwise clean`"));
                 }
             }
             Err(error) => tracing::warn!(table, %error, "left-overs could not be looked for"),

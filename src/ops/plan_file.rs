@@ -133,9 +133,10 @@ fn sorted(json: Json) -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Spec;
     use crate::plan::algebra::FileExchange;
     use crate::plan::restore::Restore;
+    use crate::plan::{FileTotals, Spec};
+    use crate::table::PartitionTuple;
 
     fn plan() -> Plan {
         let files = FileExchange { remove: Vec::new(), add: Vec::new() };
@@ -151,6 +152,40 @@ mod tests {
         let mut more = json;
         more["effect_rows"] = Json::Null;
         assert_eq!(parse("p", more.to_string().as_bytes()).unwrap(), plan());
+    }
+
+    #[test]
+    fn numbers_that_do_not_add_up_are_refused() {
+        let mut wrong = plan();
+        wrong.rows.deleted = u64::MAX;
+        wrong.rows.inserted = 1;
+        wrong.settle();
+        assert!(wrong.changes_something());
+        let error = check_numbers(&wrong).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::BadPlan);
+        assert!(error.message.contains("deleted in total: 0 is not 18446744073709551615"), "{}", error.message);
+        check_numbers(&plan()).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_is_named_twice_is_refused() {
+        let file = |path: &str| DataFile {
+            path: path.into(),
+            partition: PartitionTuple::default(),
+            raw_partition_values: Vec::new(),
+            size: 5,
+            modified: 0,
+            num_records: None,
+            deletion_vector: None,
+            version: None,
+            rest: None,
+        };
+        let mut plan = plan();
+        plan.files = FileTotals { removed: 2, removed_bytes: 10, ..FileTotals::default() };
+        check_exchange(&plan, &[file("a"), file("b")], &[]).unwrap();
+        let said = |removed: &[DataFile]| check_exchange(&plan, removed, &[]).unwrap_err().message;
+        assert!(said(&[file("a"), file("a")]).contains("names the file a twice"));
+        assert!(said(&[file("a")]).contains("counts 2 files that go (10 bytes)"));
     }
 
     #[test]

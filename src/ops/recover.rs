@@ -96,12 +96,12 @@ async fn settle(context: &Context, journal: &Journal, entry: &Entry) -> Result<O
             ));
         }
         End::Gone(why) => {
-            let said = Some(format!("{how}, and {why}"));
-            if entry.message == said {
+            // Said once; asked again at each start, in case a log or table is put back.
+            if entry.interrupted && entry.message.as_ref().is_some_and(|said| said.ends_with(&why)) {
                 return Ok(None);
             }
             entry.outcome = Outcome::Unknown;
-            entry.message = said;
+            entry.message = Some(format!("{how}, and {why}"));
         }
     }
     entry.interrupted = true;

@@ -175,6 +175,8 @@ fn a_disk_that_fills_up_while_files_are_staged() {
     let grown = Command::new("mount").args(["-o", "remount,size=64m"]).arg(&small.0).status();
     assert!(grown.is_ok_and(|status| status.success()), "a tmpfs can grow");
     assert_eq!(run.check(&scene, Some(&Err(error))), Ok(Ending::Old));
+    // Before its folder goes.
+    drop(small);
 }
 
 #[test]
@@ -193,6 +195,7 @@ fn a_state_folder_without_room_lets_nothing_start() {
     assert_eq!(newest(&run.table), scene.old_version);
     std::fs::remove_file(filler).expect("room again");
     assert_eq!(run.check(&scene, Some(&said)), Ok(Ending::Old));
+    drop(small);
 }
 
 #[test]

@@ -112,14 +112,13 @@ pub fn deletes_of(scene: &Scene) -> Vec<Point> {
 fn a_recovery_that_fails_is_done_by_the_next_start() {
     let scene = Scene::new("overwrite");
     // The entry stays open: the journal fails after the commit.
-    let linked = AtomicBool::new(false);
-    let rule = Arc::new(Many::new(io::ErrorKind::Other, move |op, _| {
-        linked.fetch_or(op == Op::DraftLink, Ordering::SeqCst);
-        op == Op::JournalCreate && linked.load(Ordering::SeqCst)
-    }));
     let open = || {
-        let watcher: Arc<dyn Watcher> = rule.clone();
-        let run = scene.run(Some(watcher));
+        let linked = AtomicBool::new(false);
+        let rule = move |op, _| {
+            linked.fetch_or(op == Op::DraftLink, Ordering::SeqCst);
+            op == Op::JournalCreate && linked.load(Ordering::SeqCst)
+        };
+        let run = scene.run(Some(Arc::new(Many::new(io::ErrorKind::Other, rule))));
         let said = run.apply();
         (run, said)
     };

@@ -13,6 +13,7 @@ pub mod days;
 mod delivered;
 mod feed;
 mod fetch;
+mod folders;
 mod groups;
 pub mod hash;
 mod judge;

@@ -9,6 +9,7 @@ use deltalake::logstore::object_store::path::Path;
 use deltalake::logstore::object_store::{Error as StoreError, ObjectStore, ObjectStoreExt};
 use uuid::Uuid;
 
+use super::folders::folder;
 use super::hash;
 use super::parked::Parked;
 use super::store::Spilling;
@@ -18,7 +19,7 @@ use crate::lake::commit::StagedFile;
 use crate::lake::data::{DataWriter, OpenFile, TableLayout};
 use crate::lake::{Snapshot, TableStore, inside};
 use crate::plan::OutputShape;
-use crate::table::{Field, PartitionTuple, Value};
+use crate::table::{Field, PartitionTuple};
 
 /// How many bytes may be held, at most.
 #[derive(Debug, Clone, Copy)]
@@ -320,11 +321,11 @@ impl PartitionWriter {
     /// to plain ASCII letters, digits and `_.-`, so no value can name another
     /// folder; a column-mapped table gets no value folders, as Spark does.
     fn next_path(&mut self, number: u32) -> Result<Path> {
-        let (folder, stem) = self.options.content.folder_and_stem();
-        let mut text = folder.to_owned();
+        let (root, stem) = self.options.content.folder_and_stem();
+        let mut text = root.to_owned();
         if !self.mapped {
             for (field, value) in self.fields().zip(&self.tuples[number as usize].0) {
-                text.push_str(&format!("{}={}/", escape(&field.name), folder_value(value)));
+                text.push_str(&folder(&field.name, value));
             }
         }
         let (operation, attempt) = (self.options.operation, self.attempt);
@@ -419,46 +420,4 @@ pub fn left_behind(mut error: Error, left: usize) -> Error {
         error.hint = Some(error.hint.map_or(hint.clone(), |said| format!("{said} {hint}")));
     }
     error
-}
-
-fn folder_value(value: &Value) -> String {
-    /// Folder names have a limit of 255 bytes.
-    const MAX: usize = 180;
-    match value.to_partition_text() {
-        None => "__HIVE_DEFAULT_PARTITION__".into(),
-        Some(text) => {
-            let escaped = escape(&text);
-            if escaped.len() > MAX {
-                format!("{}-{:016x}", &escaped[..MAX / 2], xxhash_rust::xxh3::xxh3_64(text.as_bytes()))
-            } else {
-                escaped
-            }
-        }
-    }
-}
-
-fn escape(text: &str) -> String {
-    text.bytes().fold(String::new(), |mut out, b| {
-        if b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.') {
-            out.push(char::from(b));
-        } else {
-            out.push_str(&format!("%{b:02X}"));
-        }
-        out
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_value_can_name_another_folder() {
-        for text in ["..", "a/b", "/etc", "a\\b", "\0", "é", "a b", "%2F"] {
-            let name = format!("g={}", folder_value(&Value::String(text.into())));
-            assert!(Path::parse(&name).is_ok_and(|p| p.parts().count() == 1), "{name}");
-        }
-        assert_eq!(folder_value(&Value::String("a%2Fb".into())), "a%252Fb");
-        assert!(folder_value(&Value::String("x".repeat(5000))).len() < 255);
-    }
 }

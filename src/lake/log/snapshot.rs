@@ -210,8 +210,8 @@ impl Snapshot {
     pub async fn transaction(&self, app_id: &str) -> Result<Option<i64>> {
         let segment = &self.0.segment;
         for (version, _) in segment.commits.iter().rev() {
-            let found = read_commit(&self.0.store, *version).await?.into_iter().filter_map(|line| line.txn);
-            if let Some(txn) = found.filter(|txn| txn.app_id == app_id).next_back() {
+            let mut found = read_commit(&self.0.store, *version).await?.into_iter().filter_map(|line| line.txn);
+            if let Some(txn) = found.rfind(|txn| txn.app_id == app_id) {
                 return Ok(Some(txn.version));
             }
         }
