@@ -55,7 +55,7 @@ pub fn sliced(mut plan: Plan) -> Plan {
         Spec::Scd2(kind) => kind.rows.slice = Some("p > 'a'".into()),
         Spec::Append(kind) => kind.rows.slice = Some("p > 'a'".into()),
         Spec::Merge(kind) => kind.rows.slice = Some("p > 'a'".into()),
-        Spec::Restore(_) | Spec::Undo(_) => {}
+        Spec::Restore(_) | Spec::Undo(_) | Spec::Vacuum(_) => {}
     }
     plan
 }
