@@ -227,6 +227,7 @@ fn staged_files_of_a_running_operation_stay() {
         message: None,
         undo: None,
         process: Some(std::process::id()),
+        interrupted: false,
     };
     let journal = Journal::new(&bench.context.state_dir);
     journal.write(&entry).unwrap();

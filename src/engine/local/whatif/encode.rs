@@ -240,12 +240,12 @@ mod tests {
 
     #[test]
     fn a_fixed_part_is_not_multiplied() {
-        // 500 bytes of footer and dictionary, 2 bytes a row.
-        let at = |rows: u64| (rows, 500 + 2 * rows);
+        // 5,000 bytes of footer and dictionary, 2 bytes a row.
+        let at = |rows: u64| (rows, 5_000 + 2 * rows);
         let wanted = [(tuple(1), 100_000), (tuple(2), 50_000)];
         let measured = HashMap::from([(0, Measured { half: at(500), whole: at(1_000) })]);
         let encoded = extrapolate(&wanted, &measured);
-        assert_eq!(encoded.total.low, 200_500 + 100_500);
+        assert_eq!(encoded.total.low, 205_000 + 105_000);
         assert!(encoded.total.high > encoded.total.low && !encoded.total.is_narrow(), "{:?}", encoded.total);
     }
 
