@@ -42,7 +42,8 @@ fn make(bench: &Bench, steps: &[Step]) -> Made {
     let mut table = Fixture::new(bench.path("t"), shape());
     let hours: i64 = steps.iter().map(|s| i64::from(s.hours)).sum();
     let mut at = now() - hours * 3_600_000 - DAY;
-    let (mut live, mut gone): (BTreeMap<String, (Json, Row)>, Vec<(Json, Row)>) = Default::default();
+    let mut live: BTreeMap<String, (Json, Row)> = BTreeMap::new();
+    let mut gone: Vec<(Json, Row)> = Vec::new();
     let mut made = Made { table: Fixture::new(bench.path("unused"), shape()), rows: Vec::new(), times: Vec::new() };
     let mut next = 0;
     for (number, step) in steps.iter().enumerate() {
