@@ -25,5 +25,6 @@ mod shared_tables;
 mod support;
 mod table_config;
 mod tui;
+mod undo;
 mod whatif;
 mod write_features;

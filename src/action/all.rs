@@ -91,6 +91,7 @@ pub const ALL: &[Action] = &[
         .when(|f| (!f.table_known).then_some("the table is not read yet")),
     Action::new(Id::ViewLatest, "Show the newest version", Scope::Table, &[ch('@')]),
     Action::new(Id::UndoLast, "Undo the last operation of partwise", Scope::Table, &[ch('U')]).changes_table(),
+    Action::new(Id::Redo, "Redo what the last undo took back", Scope::Table, &[ch('Z')]).changes_table(),
     Action::new(Id::Open, "Show the rows of the partition", Scope::Partitions, &[code(KeyCode::Enter)])
         .hint(10, "rows")
         .when(|f| (!f.on_row).then_some("no partition is selected")),
@@ -98,6 +99,9 @@ pub const ALL: &[Action] = &[
     Action::new(Id::MarkRange, "Mark from the last mark to here", Scope::Partitions, &[ch('v')]),
     Action::new(Id::MarkAll, "Mark all, or none", Scope::Partitions, &[ch('a')]),
     Action::new(Id::LogBars, "Bars in a logarithmic scale", Scope::Partitions, &[ch('b')]),
+    Action::new(Id::PartitionHistory, "History of the partition, or of the marked ones", Scope::Partitions, &[ch('o')])
+        .hint(13, "history")
+        .when(|f| (!f.on_row).then_some("no partition is selected")),
     Action::new(Id::Open, "Show the table at this version", Scope::History, &[code(KeyCode::Enter)])
         .hint(10, "view")
         .when(|f| (!f.on_row).then_some("no version is selected")),
@@ -125,6 +129,18 @@ pub const ALL: &[Action] = &[
                 Some("the table is at this version already")
             } else if f.gone {
                 Some("files or log entries of this version are gone")
+            } else {
+                None
+            }
+        }),
+    Action::new(Id::RestoreChosen, "Restore only these partitions to this version", Scope::History, &[ch('P')])
+        .hint(13, "restore these…")
+        .changes_table()
+        .when(|f| {
+            if !f.on_row {
+                Some("no version is selected")
+            } else if !f.chosen {
+                Some("no partitions are chosen; o on the Partitions tab does, p takes the marked ones")
             } else {
                 None
             }

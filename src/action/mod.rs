@@ -58,7 +58,12 @@ pub enum Id {
     /// What changed between two versions.
     Changes,
     Restore,
+    /// Only the partitions that the history is narrowed to.
+    RestoreChosen,
+    /// The history of the partition under the cursor, or of the marked ones.
+    PartitionHistory,
     UndoLast,
+    Redo,
     /// A strategy of the compare screen, from 0.
     Strategy(u8),
     NextEffect,
@@ -200,6 +205,8 @@ pub struct Facts {
     pub marked: bool,
     /// The history shows only some commits.
     pub filtered: bool,
+    /// The history is narrowed to partitions that were chosen from the list.
+    pub chosen: bool,
     /// The list takes a filter.
     pub filterable: bool,
     /// The list can be sorted by its columns.

@@ -41,6 +41,8 @@ pub struct Evidence {
     pub row_history: Vec<PartitionHistory>,
     /// `None` where nothing is staged, and where the store does not tell.
     pub space: Option<Space>,
+    /// `None` for anything but an undo by rows.
+    pub later_changes: Option<LaterChanges>,
 }
 
 /// A partition's rows after the last commits that changed its data.
@@ -70,6 +72,14 @@ pub struct Space {
     pub staged_bytes: u64,
     /// What a person without special rights can still write.
     pub free_bytes: u64,
+}
+
+/// Rows of an operation that later commits changed again.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LaterChanges {
+    pub rows: u64,
+    /// Some of them by their key, for people.
+    pub examples: Vec<String>,
 }
 
 /// Source rows whose key has no equal in the slice, but one that reads the same.

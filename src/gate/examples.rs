@@ -3,9 +3,10 @@
 use serde_json::{Map, json};
 
 use super::evidence::{
-    AppliedBefore, GrainFacts, GrainPartition, GroupFacts, NearDuplicates, PartitionHistory, Space, VersionRows,
+    AppliedBefore, GrainFacts, GrainPartition, GroupFacts, LaterChanges, NearDuplicates, PartitionHistory, Space,
+    VersionRows,
 };
-use super::testing::{append, merge, overwrite, partition, sliced};
+use super::testing::{append, merge, overwrite, partition, sliced, undo};
 use super::{Evidence, Severity, Thresholds};
 use crate::plan::kinds::Class;
 use crate::plan::merge::Merge;
@@ -216,6 +217,13 @@ fn example(gate: &str) -> Option<Example> {
         "space" => {
             of((append(), free(9_000_000_000)), Some((append(), free(1_500_000_000))), (append(), free(500_000_000)))
         }
+        "later-changes" => {
+            let later = |rows| {
+                let examples = vec!["id=7".to_owned()];
+                Evidence { later_changes: Some(LaterChanges { rows, examples }), ..none() }
+            };
+            of((undo(), later(0)), None, (undo(), later(1)))
+        }
         _ => return None,
     })
 }
@@ -273,6 +281,7 @@ fn severities_are_those_of_the_table_of_gates() {
         // Of our own.
         ("operation-column", "fail fail fail fail off off"),
         ("deletes-outside-slice", "off off off fail off off"),
+        ("later-changes", "off off off off off fail"),
     ];
     for gate in super::ALL {
         let severities: Vec<&str> = Class::ALL.iter().map(|(class, _)| gate.severity(*class).as_str()).collect();

@@ -13,6 +13,7 @@ mod examples;
 mod expected_rows;
 mod grain;
 mod keys_elsewhere;
+mod later_changes;
 mod measure_drift;
 mod missing_slice;
 mod near_duplicate_keys;
@@ -124,6 +125,7 @@ pub const ALL: &[&dyn Gate] = &[
     &small_files::SmallFiles,
     &skew::Skew,
     &already_applied::AlreadyApplied,
+    &later_changes::LaterChanges,
     &space::Space,
 ];
 

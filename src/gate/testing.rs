@@ -7,6 +7,7 @@ use crate::plan::append::Append;
 use crate::plan::kinds::RowSpec;
 use crate::plan::merge::Merge;
 use crate::plan::overwrite::{Mode, Overwrite};
+use crate::plan::undo::UndoRows;
 use crate::plan::{GateStatus, Plan, PlanPartition, Role, Spec, Verdict};
 
 pub fn overwrite() -> Plan {
@@ -19,6 +20,10 @@ pub fn append() -> Plan {
 
 pub fn merge() -> Plan {
     plan(Spec::Merge(Merge::upsert(RowSpec::default(), false, false)))
+}
+
+pub fn undo() -> Plan {
+    plan(Spec::UndoRows(UndoRows { undoes: "o".into(), undoes_version: 1, rows: RowSpec::default() }))
 }
 
 /// A plan for a table that is partitioned by `p`, with nothing in it yet.
@@ -55,7 +60,7 @@ pub fn sliced(mut plan: Plan) -> Plan {
         Spec::Scd2(kind) => kind.rows.slice = Some("p > 'a'".into()),
         Spec::Append(kind) => kind.rows.slice = Some("p > 'a'".into()),
         Spec::Merge(kind) => kind.rows.slice = Some("p > 'a'".into()),
-        Spec::Restore(_) | Spec::Undo(_) | Spec::Vacuum(_) => {}
+        Spec::Restore(_) | Spec::RestoreRows(_) | Spec::Undo(_) | Spec::UndoRows(_) | Spec::Vacuum(_) => {}
     }
     plan
 }

@@ -14,12 +14,13 @@ use super::overrides::overridden;
 use super::prepare::{classify, matching};
 use super::rebase::Footprint;
 use super::refusals::table_refusals;
-use super::{clock, exchange, plan_file, recover, vacuum, verify};
+use super::{changes, clock, exchange, plan_file, recover, spool, vacuum, verify};
 use crate::engine::Staged;
 use crate::engine::local::{discard_staged, left_behind};
 use crate::error::{Context as _, Error, ErrorKind, Result};
 use crate::journal::{Entry, Journal, Outcome};
 use crate::lake::commit::{self, Put};
+use crate::lake::log::restorable::kept_until;
 use crate::lake::log::segment::commit_path;
 use crate::lake::{Snapshot, inside};
 use crate::plan::{Change, Plan, Verdict};
@@ -79,6 +80,7 @@ pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progr
     }
     if plan.verdict == Verdict::NoOp {
         still_no_op(&plan, &newest, &pinned).await?;
+        spool::remove(context, &plan);
         return Ok(no_op(&plan));
     }
     // Nothing starts where it cannot be written down.
@@ -95,6 +97,7 @@ pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progr
     entry.finished_at = Some(now());
     match &outcome {
         Ok(report) => {
+            spool::remove(context, &plan);
             entry.version_after = report.version_after;
             entry.rows_written = Some(report.rows_written);
             entry.undo = report.undo.clone();
@@ -160,6 +163,8 @@ async fn carry_out(run: &Run<'_>, entry: &mut Entry) -> Result<ApplyReport> {
             return vacuum::sweep(plan, run.id, newest, run.journal, entry, progress).await;
         }
     };
+    // Before the removals get their times, so that nothing is promised for longer.
+    let removed_at = chrono::Utc::now().timestamp_millis();
     let (version, rebased_over) = match commit_work(run, &work, entry).await {
         Ok(done) => done,
         // Files of a commit whose outcome is unknown may be live.
@@ -168,8 +173,12 @@ async fn carry_out(run: &Run<'_>, entry: &mut Entry) -> Result<ApplyReport> {
     };
     // Whatever fails from here on, the commit stands.
     progress.enter(Phase::Verifying, work.staged.files.len() as u64, 0);
+    let mut undo_until = None;
     let verified = async {
         let after = Snapshot::open(newest.snapshot().store(), Some(version)).await?;
+        if !work.removed.is_empty() {
+            undo_until = kept_until(&after, removed_at).map(millis_text);
+        }
         verify::verify(plan, &after, &work.removed, &work.restored, &work.staged, progress).await
     };
     let mismatches = match verified.await {
@@ -189,7 +198,7 @@ async fn carry_out(run: &Run<'_>, entry: &mut Entry) -> Result<ApplyReport> {
         mismatches,
         warnings: Vec::new(),
         undo: Some(undo_command(plan)),
-        undo_until: None,
+        undo_until,
     })
 }
 
@@ -198,6 +207,7 @@ async fn carry_out(run: &Run<'_>, entry: &mut Entry) -> Result<ApplyReport> {
 async fn stage_rows(run: &Run<'_>) -> Result<Work> {
     let Run { plan, strict, id, newest, pinned, progress, .. } = *run;
     let rows = plan.spec.rows().ok_or_else(|| Error::new(ErrorKind::BadPlan, "the plan has no source"))?;
+    spool::check(plan)?;
     let source = Source::open(&rows.source).await?;
     source.expect_fingerprint(plan.source.as_ref().map_or("", |s| s.fingerprint.as_str()))?;
     let matching = matching(pinned, &source, std::slice::from_ref(&plan.spec))?;
@@ -266,7 +276,12 @@ async fn exchange_files(plan: &Plan, pinned: &OpenTable) -> Result<Work> {
         files.add.iter().map(|id| before.get(id).cloned().ok_or_else(|| gone(&id.path))).collect::<Result<_>>()?;
     plan_file::check_exchange(plan, &removed, &restored)?;
     exchange::check_there(pinned, &restored, &Progress::default()).await?;
-    Ok(Work { removed, restored, staged: Staged::default(), metadata: metadata.then(|| old.metadata().raw.clone()) })
+    Ok(Work {
+        removed,
+        restored,
+        staged: Staged::default(),
+        metadata: metadata.then(|| changes::metadata_back(pinned.metadata(), old.metadata())),
+    })
 }
 
 /// One commit, compare-and-swap. Where another writer was faster, what it did

@@ -78,6 +78,7 @@ fn own_info(plan: &Plan, version: u64) -> Json {
         "plannedVersion": plan.version,
         "version": version,
         "slice": plan.slice,
+        "key": plan.key,
         "overrides": overrides,
         "source": plan.source.as_ref().map(|s| s.fingerprint.as_str()),
         "content": plan.source.as_ref().and_then(|s| s.content.as_deref()),

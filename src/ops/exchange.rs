@@ -17,63 +17,93 @@ use crate::plan::algebra::FileExchange;
 use crate::plan::{FileTotals, Layout, LayoutChange, Plan, PlanPartition, RowTotals, Spec, arithmetic, slice};
 use crate::progress::{Phase, Progress};
 use crate::table::file::FileId;
-use crate::table::{DataFile, Metadata, PartitionTuple, Value};
+use crate::table::{DataFile, PartitionTuple, Value};
 
 /// Look-ups and footers that run at the same time.
 const CONCURRENT: usize = 32;
 
-/// Every file that would come back is looked for, with its deletion vector,
-/// before anything is written.
+/// A file that would come back and is gone, or whose deletion vector is.
+#[derive(Debug, Clone)]
+pub struct Gone {
+    pub file: DataFile,
+    /// As the log has them.
+    pub paths: Vec<String>,
+}
+
+/// Looks for every file, with its deletion vector, many at a time.
 ///
 /// # Errors
-/// `MissingFiles` with the list, the partitions and the rows that are gone.
-pub async fn check_there(table: &OpenTable, files: &[DataFile], progress: &Progress) -> Result<()> {
+/// `Storage`; `Cancelled`.
+pub async fn gone(table: &OpenTable, files: &[DataFile], progress: &Progress) -> Result<Vec<Gone>> {
     progress.enter(Phase::Reading, files.len() as u64, 0);
     let store = table.snapshot().store().clone();
     let mut checks = stream::iter(files.to_vec())
         .map(|file| {
             let store = store.clone();
             async move {
-                let mut gone = Vec::new();
+                let mut paths = Vec::new();
                 let vector = vector_path(&file)?;
                 for path in [Some(file.path.clone()), vector].into_iter().flatten() {
                     if !store.exists(&path).await? {
-                        gone.push(path);
+                        paths.push(path);
                     }
                 }
-                Ok::<_, Error>((file, gone))
+                Ok::<_, Error>(Gone { file, paths })
             }
         })
         .buffered(CONCURRENT);
-    let (mut gone, mut rows, mut partitions) = (Vec::new(), 0u64, BTreeSet::new());
-    while let Some((file, missing)) = checks.try_next().await? {
+    let mut found = Vec::new();
+    while let Some(checked) = checks.try_next().await? {
         progress.check()?;
         progress.advance(1, 0, 0);
-        if !missing.is_empty() {
-            rows += file.live_rows().unwrap_or(0);
-            partitions.insert(file.partition.label(&table.metadata().partition_columns));
-            gone.extend(missing);
+        if !checked.paths.is_empty() {
+            found.push(checked);
         }
     }
+    Ok(found)
+}
+
+/// Every file that would come back is looked for before anything is written.
+///
+/// # Errors
+/// `MissingFiles` with the list, the partitions and the rows that are gone.
+pub async fn check_there(table: &OpenTable, files: &[DataFile], progress: &Progress) -> Result<()> {
+    let gone = gone(table, files, progress).await?;
     if gone.is_empty() {
         return Ok(());
     }
-    const NAMED: usize = 20;
-    let more = gone.len().saturating_sub(NAMED);
-    let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let places: Vec<String> = partitions.into_iter().take(NAMED).collect();
     Err(Error::new(
         ErrorKind::MissingFiles,
-        format!(
-            "{} of {} files that would come back are gone ({} rows, in {}): {}{tail}",
-            gone.len(),
-            files.len(),
-            rows,
-            places.join(", "),
-            gone[..gone.len().min(NAMED)].join(", ")
-        ),
+        format!("{} of {} files that would come back are gone {}", gone.len(), files.len(), lost(table, &gone)),
     )
-    .hint("VACUUM removed them, or somebody did. Nothing was written; another version may still be whole."))
+    .hint(
+        "VACUUM removed them, or somebody did. Nothing was written; another version may still be whole, and \
+         `plan restore --partial` takes what is there.",
+    ))
+}
+
+/// `(3 rows, in d=a): d=a/part-0.parquet, …`
+pub fn lost(table: &OpenTable, gone: &[Gone]) -> String {
+    const NAMED: usize = 20;
+    let columns = &table.metadata().partition_columns;
+    let places: BTreeSet<String> = gone.iter().map(|g| g.file.partition.label(columns)).collect();
+    let places: Vec<String> = places.into_iter().take(NAMED).collect();
+    let paths: Vec<&str> = gone.iter().flat_map(|g| g.paths.iter().map(String::as_str)).collect();
+    let more = paths.len().saturating_sub(NAMED);
+    let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("({}, in {}): {}{tail}", rows_lost(gone), places.join(", "), paths[..paths.len().min(NAMED)].join(", "))
+}
+
+/// `3 rows`; at least so many where the log does not count some.
+pub fn rows_lost(gone: &[Gone]) -> String {
+    let known: u64 = gone.iter().filter_map(|g| g.file.live_rows()).sum();
+    let all = gone.iter().all(|g| g.file.live_rows().is_some());
+    match (all, known) {
+        (true, 1) => "1 row".into(),
+        (true, n) => format!("{n} rows"),
+        (false, 0) => "? rows".into(),
+        (false, n) => format!("≥ {n} rows"),
+    }
 }
 
 /// Builds the plan: per partition the rows that go and that come.
@@ -212,49 +242,6 @@ pub fn check_protocol(now: &Snapshot, then: &Snapshot) -> Result<()> {
         .hint("The protocol was lowered since. Upgrade it again with the engine that made the table, then restore."));
     }
     now.protocol().check_write(then.metadata(), crate::table::features::WriteKind::Restore)
-}
-
-/// What differs between two metadata, in words.
-pub fn metadata_changes(now: &Metadata, then: &Metadata) -> Vec<String> {
-    let mut changes = Vec::new();
-    if now.partition_columns != then.partition_columns {
-        changes.push(format!(
-            "partition columns: {} → {}",
-            list(&now.partition_columns),
-            list(&then.partition_columns)
-        ));
-    }
-    for field in &now.schema.fields {
-        match then.schema.field(&field.name) {
-            None => changes.push(format!("column {} goes", field.name)),
-            Some(old) if old.data_type != field.data_type => {
-                changes.push(format!("column {}: {} → {}", field.name, field.data_type, old.data_type));
-            }
-            Some(old) if old != field => {
-                changes.push(format!("column {}: comment, NOT NULL or metadata goes back", field.name))
-            }
-            Some(_) => {}
-        }
-    }
-    for field in then.schema.fields.iter().filter(|f| now.schema.field(&f.name).is_none()) {
-        changes.push(format!("column {} ({}) comes back", field.name, field.data_type));
-    }
-    let keys: BTreeSet<&String> = now.configuration.iter().chain(&then.configuration).map(|(k, _)| k).collect();
-    for key in keys {
-        let (a, b) = (now.property(key), then.property(key));
-        if a != b {
-            let show = |v: Option<&str>| v.map_or_else(|| "not set".to_owned(), |v| format!("'{v}'"));
-            changes.push(format!("property {key}: {} → {}", show(a), show(b)));
-        }
-    }
-    if now.name != then.name || now.description != then.description {
-        changes.push("name or description goes back".into());
-    }
-    changes
-}
-
-fn list(columns: &[String]) -> String {
-    if columns.is_empty() { "none".into() } else { columns.join(", ") }
 }
 
 /// The live files of a snapshot by identity, with all that a re-add needs.

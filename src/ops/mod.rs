@@ -8,6 +8,8 @@ pub mod apply;
 mod between;
 pub mod breakers;
 pub mod browse;
+mod changes;
+mod chosen;
 mod clock;
 pub mod compare;
 pub mod context;
@@ -26,6 +28,7 @@ pub mod layouts;
 pub mod left_overs;
 mod numbers;
 mod once;
+mod operations;
 mod overrides;
 pub mod plan_file;
 pub mod prepare;
@@ -38,10 +41,12 @@ mod row_history;
 pub mod script;
 mod slice;
 mod space;
+mod spool;
 pub mod statement;
 pub mod strategy;
 mod table_config;
 pub mod undo;
+mod undo_rows;
 pub mod vacuum;
 mod verify;
 
@@ -59,13 +64,18 @@ pub use layouts::{LayoutReport, LayoutRequest, exact_layout, layouts};
 pub use prepare::{Prepared, SourceRequest, prepare};
 pub use profile::{SourceProfile, profile_source};
 pub use recover::recover;
-pub use restore::prepare_restore;
+pub use restore::{RestoreRequest, plan_restore, prepare_restore};
 pub use script::{ScriptEngine, script};
 pub use statement::{Binding, Outline, OverwriteMode, from_statement, merge_of_clauses, outline};
 pub use strategy::{Scd2Columns, Strategy};
 pub use table_config::{ConfigChange, SavedConfig, save_table_config, table_config_change, table_gates_change};
-pub use undo::prepare_undo;
+pub use undo::{UndoRequest, plan_redo, plan_undo, prepare_undo};
 pub use vacuum::{VacuumRequest, prepare_vacuum};
+
+/// Forgets a plan that will not be carried out: rows that were kept for it go.
+pub fn forget(context: &Context, plan: &crate::plan::Plan) {
+    spool::remove(context, plan);
+}
 
 /// What was done, when, by whom, and how to take it back.
 pub use crate::journal::{Entry as JournalEntry, Outcome as JournalOutcome};

@@ -140,7 +140,17 @@ mod tests {
 
     fn plan() -> Plan {
         let files = FileExchange { remove: Vec::new(), add: Vec::new() };
-        Plan { version: 7, ..Plan::blank(Spec::Restore(Restore { to: 3, files, metadata: false })) }
+        Plan {
+            version: 7,
+            ..Plan::blank(Spec::Restore(Restore {
+                to: 3,
+                files,
+                metadata: false,
+                partitions: None,
+                data_only: false,
+                files_lost: 0,
+            }))
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use super::applied;
 use super::browse::OpenTable;
+use super::chosen::narrowed;
 use super::context::Context;
 use super::delivery;
 pub use super::effect_rows::{DiffPage, DiffRow, EffectRows};
@@ -20,6 +21,7 @@ use crate::config::engine::byte_size;
 use crate::engine::local::{LocalEngine, delivered_schema};
 use crate::engine::{Classified, Engine, RowJob, Spilling};
 use crate::error::{Error, ErrorKind, Result};
+use crate::gate::evidence::LaterChanges;
 use crate::gate::{self, Evidence};
 use crate::plan::delivery::{Delivery, DeliveryKind};
 use crate::plan::overwrite::Mode;
@@ -47,6 +49,8 @@ pub struct SourceRequest {
     /// the config.
     pub output: OutputShape,
     pub exact_cells: bool,
+    /// Only for an undo by rows: what it leaves alone.
+    pub later_changes: Option<LaterChanges>,
 }
 
 /// A plan and the rows behind its numbers. Cheap to clone.
@@ -192,7 +196,12 @@ impl Judge<'_> {
             }
             let measured = one.rows.as_ref().map(|rows| rows.evidence().clone()).unwrap_or_default();
             let applied_before = applied::before(self.table, plan).await?;
-            let known = Evidence { applied_before, operation_column: operation_column.clone(), ..measured };
+            let known = Evidence {
+                applied_before,
+                operation_column: operation_column.clone(),
+                later_changes: self.request.later_changes.clone(),
+                ..measured
+            };
             evidence.push(self.slices.assign(plan, known, self.progress).await?);
         }
         let overwrite = prepared
@@ -360,7 +369,7 @@ pub(super) async fn classify(
     };
     let job = RowJob {
         snapshot: table.snapshot().clone(),
-        source: source.clone(),
+        source: narrowed(source, &rows.view)?,
         matching,
         key: key_pairs(&rules, &rows.key),
         rules,

@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::lake::Snapshot;
 use crate::lake::log::action::{FileParser, Line};
 use crate::lake::log::snapshot::read_commit;
-use crate::plan::{Change, Pairing, Plan, Reach, RowRule};
+use crate::plan::{Change, Pairing, Plan, Reach, RowRule, Spec};
 use crate::predicate::{Bound, RowExpr, Scope, Side};
 use crate::table::file::FileId;
 use crate::table::schema::PrimitiveType;
@@ -34,7 +34,7 @@ impl Footprint {
     /// `BadPlan` for partition values that the table's types cannot hold.
     pub fn of(plan: &Plan, metadata: &Metadata, removes: HashSet<FileId>) -> Result<Footprint> {
         let partitions = match plan.spec.lower() {
-            Change::Files(_) if plan.operation == "restore" => None,
+            Change::Files(_) if matches!(&plan.spec, Spec::Restore(r) if r.partitions.is_none()) => None,
             // It changes nothing that a version is made of.
             Change::Vacuum(_) => Some(HashSet::new()),
             Change::Files(_) => Some(partitions(plan, metadata)?.into_iter().collect()),
@@ -56,13 +56,14 @@ impl Footprint {
                 if whole { None } else { Some(partitions(plan, metadata)?.into_iter().collect()) }
             }
         };
-        let chosen = match plan.spec.lower() {
-            Change::Rows(RowRule { reach: Reach::Where(text), .. }) => {
-                let none = Schema { fields: Vec::new() };
-                Some(RowExpr::parse(&text)?.bind(&Scope { source: &none, target: &metadata.schema })?)
-            }
+        let chosen = match (&plan.spec, plan.spec.lower()) {
+            (_, Change::Rows(RowRule { reach: Reach::Where(text), .. })) => Some(text),
+            (Spec::Restore(restore), _) => restore.partitions.clone(),
             _ => None,
         };
+        let none = Schema { fields: Vec::new() };
+        let scope = Scope { source: &none, target: &metadata.schema };
+        let chosen = chosen.map(|text| RowExpr::parse(&text)?.bind(&scope)).transpose()?;
         let partition_indexes: Vec<Option<usize>> =
             metadata.partition_columns.iter().map(|c| metadata.schema.index_of(c)).collect();
         // Which rows of other columns a commit brought cannot be told from the log.

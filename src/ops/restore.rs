@@ -1,62 +1,273 @@
-//! The whole table as it was at an earlier version.
+//! Going back to an earlier version: the whole table or chosen partitions.
+
+use std::collections::HashSet;
 
 use super::browse::{At, OpenTable};
+use super::chosen::Chosen;
 use super::context::Context;
-use super::exchange;
+use super::prepare::{Judged, prepare_all};
+use super::{Prepared, SourceRequest, Strategy, changes, exchange};
 use crate::error::{Error, ErrorKind, Result};
+use crate::lake::Snapshot;
 use crate::lake::log::version;
 use crate::plan::restore::Restore;
+use crate::plan::view::SourceView;
 use crate::plan::{Plan, Spec};
+use crate::predicate::{RowExpr, Side};
 use crate::progress::Progress;
-use crate::table::DataFile;
+use crate::source::Source;
+use crate::table::evolution::{hindrance, namesake};
+use crate::table::file::FileId;
+use crate::table::{DataFile, DataType, Metadata, PartitionTuple};
 
-/// Plans a RESTORE. Every file that would come back is looked for first.
+/// What is to be as it was.
+#[derive(Debug, Clone)]
+pub struct RestoreRequest {
+    pub to: At,
+    /// Only these partitions, as `a=1/b=∅`; columns that are not named are free.
+    pub partitions: Vec<String>,
+    /// Only these, by the values of today's partition columns.
+    pub chosen: Vec<PartitionTuple>,
+    /// Only partitions for which this is true: SQL over partition columns.
+    pub filter: Option<String>,
+    /// Take what is still there where files are gone.
+    pub partial: bool,
+    /// Only the rows; schema, properties and partition columns stay.
+    pub data_only: bool,
+    /// Pairs old and new rows in the preview, where rows are compared; empty:
+    /// the config's.
+    pub key: Vec<String>,
+}
+
+impl RestoreRequest {
+    /// The whole table with its metadata.
+    pub fn whole(to: At) -> RestoreRequest {
+        RestoreRequest {
+            to,
+            partitions: Vec::new(),
+            chosen: Vec::new(),
+            filter: None,
+            partial: false,
+            data_only: false,
+            key: Vec::new(),
+        }
+    }
+}
+
+/// Plans a RESTORE of the whole table. Every file that would come back is
+/// looked for first.
 ///
 /// # Errors
-/// `NoSuchVersion`, `VersionGone`, `MissingFiles` with the list.
-pub async fn prepare_restore(_context: &Context, table: &OpenTable, to: At, progress: &Progress) -> Result<Plan> {
-    let newest = table.snapshot().refresh().await?;
-    let table = table.at_snapshot(newest.clone());
-    let target = match to {
+/// As [`plan_restore`].
+pub async fn prepare_restore(context: &Context, table: &OpenTable, to: At, progress: &Progress) -> Result<Plan> {
+    Ok(plan_restore(context, table, &RestoreRequest::whole(to), progress).await?.plan)
+}
+
+/// Plans a restore. Chosen partitions come back by their files where these
+/// still mean the same under today's metadata, else by their rows.
+///
+/// # Errors
+/// `NoSuchVersion`, `VersionGone`, `MissingFiles` with the list, `Usage` for
+/// partitions that cannot be chosen, `Refused` for another table's version.
+pub async fn plan_restore(
+    _context: &Context,
+    table: &OpenTable,
+    request: &RestoreRequest,
+    progress: &Progress,
+) -> Result<Prepared> {
+    let now = table.snapshot().refresh().await?;
+    let table = table.at_snapshot(now.clone());
+    let target = match request.to {
         At::Version(version) => version,
-        At::Time(time) => version::at_time(&newest, time).await?,
-        At::Latest => newest.version(),
+        At::Time(time) => version::at_time(&now, time).await?,
+        At::Latest => now.version(),
     };
-    let then = newest.at(target).await?;
-    if then.metadata().id != newest.metadata().id {
+    let then = now.at(target).await?;
+    if then.metadata().id != now.metadata().id {
         return Err(Error::new(ErrorKind::Refused, format!("version {target} was another table in the same folder"))
             .hint("Its rows can be read with --version, but not restored."));
     }
-    let (now_files, then_files) = (exchange::by_id(&newest).await?, exchange::by_id(&then).await?);
-    let only_in =
-        |a: &std::collections::BTreeMap<_, DataFile>, b: &std::collections::BTreeMap<_, DataFile>| -> Vec<DataFile> {
-            a.iter().filter(|(id, _)| !b.contains_key(*id)).map(|(_, f)| f.clone()).collect()
+    let known = [now.metadata(), then.metadata()];
+    let chosen = Chosen::new(&request.partitions, &request.chosen, request.filter.as_deref(), &known)?;
+    let work = Work { table: &table, now: &now, then: &then, chosen, request, progress };
+    // Metadata has no partitions: with some of them only rows can go back.
+    if work.chosen.is_none() && !request.data_only {
+        return work.by_files(true).await;
+    }
+    match work.hindrance() {
+        Some(why) if !work.nothing_comes_back().await? => work.by_rows(&why).await,
+        _ => work.by_files(false).await,
+    }
+}
+
+struct Work<'a> {
+    table: &'a OpenTable,
+    now: &'a Snapshot,
+    then: &'a Snapshot,
+    chosen: Option<Chosen>,
+    request: &'a RestoreRequest,
+    progress: &'a Progress,
+}
+
+impl Work<'_> {
+    /// Why the old files cannot be named again under today's metadata.
+    fn hindrance(&self) -> Option<String> {
+        hindrance(self.then.metadata(), self.now.metadata())
+    }
+
+    /// Whether files only go, or none does: then today's metadata is no matter.
+    async fn nothing_comes_back(&self) -> Result<bool> {
+        let both = [self.now.metadata(), self.then.metadata()];
+        if self.chosen.as_ref().is_some_and(|c| !both.iter().all(|of| c.chooses_partitions_of(of))) {
+            return Ok(false);
+        }
+        let live = ids(&self.files(self.now).await?);
+        Ok(self.files(self.then).await?.iter().all(|file| live.contains(&file.id())))
+    }
+
+    async fn files(&self, of: &Snapshot) -> Result<Vec<DataFile>> {
+        let files = of.files(true).await?;
+        match &self.chosen {
+            Some(chosen) => chosen.keep(of.metadata(), files),
+            None => Ok(files),
+        }
+    }
+
+    /// By the log alone. `metadata`: whether the version's comes back too.
+    async fn by_files(&self, metadata: bool) -> Result<Prepared> {
+        let (now, then) = (self.now, self.then);
+        let (live, old) = (self.files(now).await?, self.files(then).await?);
+        let (live_ids, old_ids) = (ids(&live), ids(&old));
+        let mut removed: Vec<DataFile> = live.iter().filter(|f| !old_ids.contains(&f.id())).cloned().collect();
+        let mut restored: Vec<DataFile> = old.iter().filter(|f| !live_ids.contains(&f.id())).cloned().collect();
+        exchange::check_protocol(now, then)?;
+        let (mut findings, mut files_lost) = (Vec::new(), 0);
+        if self.request.partial {
+            // Also files that both versions have: what is gone can be read at neither.
+            let gone = exchange::gone(self.table, &old, self.progress).await?;
+            if !gone.is_empty() {
+                let lost = ids(&gone.iter().map(|g| g.file.clone()).collect::<Vec<_>>());
+                restored.retain(|f| !lost.contains(&f.id()));
+                removed.extend(live.iter().filter(|f| lost.contains(&f.id())).cloned());
+                files_lost = gone.len() as u64;
+                findings.push(format!(
+                    "{} not restorable: {} of {} files of version {} are gone {}",
+                    exchange::rows_lost(&gone),
+                    gone.len(),
+                    old.len(),
+                    then.version(),
+                    exchange::lost(self.table, &gone)
+                ));
+            }
+        } else {
+            exchange::check_there(self.table, &restored, self.progress).await?;
+        }
+        let mut differences = changes::metadata_changes(now.metadata(), then.metadata());
+        if !metadata {
+            findings.extend(stay_as_they_are(&differences));
+            differences.clear();
+        }
+        if self.chosen.is_none() {
+            findings.extend(changes::stays(now, then).await?);
+        }
+        let spec = Spec::Restore(Restore {
+            to: then.version(),
+            files: exchange::exchange(&removed, &restored),
+            metadata: !differences.is_empty(),
+            partitions: self.chosen.as_ref().map(|chosen| chosen.text().to_owned()),
+            data_only: self.request.data_only,
+            files_lost,
+        });
+        let mut plan = exchange::plan(self.table, spec, &removed, &restored, differences, self.progress).await?;
+        plan.findings.extend(findings);
+        Ok(Prepared { plan, rows: None })
+    }
+
+    /// The version's rows, read and written again.
+    async fn by_rows(&self, why: &str) -> Result<Prepared> {
+        let (now, then) = (self.now, self.then);
+        if self.request.partial {
+            return Err(Error::new(
+                ErrorKind::Usage,
+                format!("--partial goes by whole files, which cannot come back as they are: {why}"),
+            )
+            .hint("Leave --partial out: the rows of the version are then written again."));
+        }
+        let view = self.view()?;
+        let mut needed = then.files(false).await?;
+        if let Some(chosen) = self.chosen.as_ref().filter(|c| c.chooses_partitions_of(then.metadata())) {
+            needed = chosen.keep(then.metadata(), needed)?;
+        }
+        exchange::check_there(&self.table.at_snapshot(then.clone()), &needed, self.progress).await?;
+        let source = Source::open(&format!("{}@v{}", self.table.location, then.version())).await?;
+        let request = SourceRequest {
+            source: source.uri.clone(),
+            key: self.request.key.clone(),
+            view,
+            ..SourceRequest::default()
         };
-    let removed = only_in(&now_files, &then_files);
-    let restored = only_in(&then_files, &now_files);
-    let mut changes = exchange::metadata_changes(newest.metadata(), then.metadata());
-    let metadata = !changes.is_empty();
-    if newest.protocol() != then.protocol() {
-        changes.push(format!(
-            "the protocol stays at reader {} / writer {}: it never goes back",
-            newest.protocol().min_reader,
-            newest.protocol().min_writer
-        ));
+        let strategy = Strategy::RestoreRows {
+            to: then.version(),
+            predicate: self.chosen.as_ref().map(|chosen| chosen.text().to_owned()),
+        };
+        let plans = prepare_all(self.table, &source, &request, &[strategy], Judged::Alone, self.progress).await?;
+        let first = plans.prepared.into_iter().next();
+        let mut prepared = first.ok_or_else(|| Error::new(ErrorKind::Internal, "one strategy gave no plan"))?;
+        let findings = &mut prepared.plan.findings;
+        findings.insert(0, format!("the rows of version {} are written again: {why}", then.version()));
+        let differences = changes::metadata_changes(now.metadata(), then.metadata());
+        findings.extend(stay_as_they_are(&differences));
+        Ok(prepared)
     }
-    exchange::check_protocol(&newest, &then)?;
-    exchange::check_there(&table, &restored, progress).await?;
-    let spec = Spec::Restore(Restore { to: target, files: exchange::exchange(&removed, &restored), metadata });
-    let mut plan = exchange::plan(
-        &table,
-        spec,
-        &removed,
-        &restored,
-        if metadata { changes.clone() } else { Vec::new() },
-        progress,
-    )
-    .await?;
-    if !metadata {
-        plan.findings = changes;
+
+    /// The old rows under today's names; what was added since is NULL.
+    fn view(&self) -> Result<SourceView> {
+        let (now, then) = (self.now.metadata(), self.then.metadata());
+        let filter = match &self.chosen {
+            None => None,
+            Some(chosen) => {
+                self.check_names(chosen)?;
+                Some(chosen.text().to_owned())
+            }
+        };
+        let mut columns = Vec::new();
+        for field in &now.schema.fields {
+            match (namesake(&then.schema, field), then.schema.find(&field.name), &field.data_type) {
+                (Some(old), _, _) if old.name != field.name => {
+                    columns.push((field.name.clone(), RowExpr::column(Side::Source, &old.name).text().to_owned()));
+                }
+                (None, None, DataType::Primitive(t)) if field.nullable => {
+                    columns.push((field.name.clone(), RowExpr::null_of(t).text().to_owned()));
+                }
+                _ => {}
+            }
+        }
+        Ok(SourceView { filter, columns, ..SourceView::default() })
     }
-    Ok(plan)
+
+    /// The same names must choose the same rows on both sides.
+    fn check_names(&self, chosen: &Chosen) -> Result<()> {
+        let lacks = |of: &Metadata, name: &String| of.schema.find(name).is_none();
+        for name in chosen.columns() {
+            for (of, snapshot) in [(self.then.metadata(), self.then), (self.now.metadata(), self.now)] {
+                if lacks(of, &name) {
+                    return Err(Error::new(
+                        ErrorKind::Usage,
+                        format!("version {} has no column {name} to choose partitions by", snapshot.version()),
+                    )
+                    .hint("Choose by columns that both versions have, or restore the whole table."));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn ids(files: &[DataFile]) -> HashSet<FileId> {
+    files.iter().map(DataFile::id).collect()
+}
+
+/// Differences that are told, and not undone.
+fn stay_as_they_are(differences: &[String]) -> Vec<String> {
+    differences.iter().map(|line| format!("stays as it is today, not as it was: {line}")).collect()
 }

@@ -7,7 +7,9 @@ use crate::plan::kinds::RowSpec;
 use crate::plan::merge::Merge;
 use crate::plan::overwrite::{Mode, Overwrite};
 use crate::plan::replace_where::ReplaceWhere;
+use crate::plan::restore::RestoreRows;
 use crate::plan::scd2::Scd2;
+use crate::plan::undo::UndoRows;
 use crate::plan::view::SourceView;
 use crate::plan::{Pairing, Reach, RowRule, Spec};
 use crate::predicate::{RowExpr, Side};
@@ -37,6 +39,16 @@ pub enum Strategy {
         clauses: Clauses,
     },
     Scd2(Scd2Columns),
+    /// The rows of an earlier version; the source is the table at it.
+    RestoreRows {
+        to: u64,
+        predicate: Option<String>,
+    },
+    /// What an operation did to rows, the other way round.
+    UndoRows {
+        undoes: String,
+        undoes_version: u64,
+    },
 }
 
 /// The columns of a slowly changing dimension.
@@ -125,7 +137,9 @@ impl Strategy {
             | Strategy::OverwriteAll
             | Strategy::Append
             | Strategy::Merge { .. }
-            | Strategy::InsertOnly { .. } => {}
+            | Strategy::InsertOnly { .. }
+            | Strategy::RestoreRows { .. }
+            | Strategy::UndoRows { .. } => {}
         }
         Ok(self)
     }
@@ -159,6 +173,8 @@ impl Strategy {
             Strategy::InsertOnly { .. } => "insert only",
             Strategy::Clauses { .. } => "MERGE (clauses)",
             Strategy::Scd2(_) => "SCD type 2",
+            Strategy::RestoreRows { .. } => "restore by rows",
+            Strategy::UndoRows { .. } => "undo by rows",
         }
     }
 
@@ -191,7 +207,14 @@ impl Strategy {
 
     /// Whether rows need an identity.
     pub fn needs_key(&self) -> bool {
-        !matches!(self, Strategy::Overwrite | Strategy::OverwriteAll | Strategy::ReplaceWhere { .. } | Strategy::Append)
+        !matches!(
+            self,
+            Strategy::Overwrite
+                | Strategy::OverwriteAll
+                | Strategy::ReplaceWhere { .. }
+                | Strategy::Append
+                | Strategy::RestoreRows { .. }
+        )
     }
 
     /// The key that the strategy itself names.
@@ -215,6 +238,8 @@ impl Strategy {
             Strategy::InsertOnly { null_safe_keys } => Spec::Merge(Merge::insert_only(rows, null_safe_keys)),
             Strategy::Clauses { on, clauses } => Spec::Merge(Merge { rows, on, clauses }),
             Strategy::Scd2(scd2) => Spec::Scd2(scd2.spec(rows, columns, delivered)),
+            Strategy::UndoRows { undoes, undoes_version } => Spec::UndoRows(UndoRows { undoes, undoes_version, rows }),
+            Strategy::RestoreRows { to, predicate } => Spec::RestoreRows(RestoreRows { to, predicate, rows }),
         }
     }
 }

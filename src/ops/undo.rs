@@ -1,12 +1,11 @@
-//! Taking an operation back by an inverse commit.
+//! Taking an operation back, and carrying out again what was taken back.
 
 use std::collections::{BTreeMap, HashSet};
 
-use serde_json::Value as Json;
-
 use super::browse::OpenTable;
 use super::context::Context;
-use super::exchange;
+use super::operations::{Operation, operations, to_redo, to_undo};
+use super::{Prepared, changes, exchange, undo_rows};
 use crate::error::{Error, ErrorKind, Result};
 use crate::lake::Snapshot;
 use crate::lake::log::action::Line;
@@ -15,96 +14,167 @@ use crate::plan::undo::Undo;
 use crate::plan::{Plan, Spec};
 use crate::progress::Progress;
 use crate::table::DataFile;
+use crate::table::evolution::hindrance;
 use crate::table::file::FileId;
 
-/// One of partwise's commits, found in the table's own history.
-struct Found {
-    id: String,
-    version: u64,
-    lines: Vec<Line>,
+/// Which operation is taken back, and how its rows are told apart if need be.
+#[derive(Debug, Clone, Default)]
+pub struct UndoRequest {
+    /// `None`: the last of partwise's operations in the table's history that
+    /// was not taken back yet.
+    pub operation: Option<String>,
+    /// Columns that identify a row; empty: the operation's own, else the
+    /// config's, else the whole row.
+    pub key: Vec<String>,
 }
 
-/// Plans the inverse of an operation: the given one, else the last of
-/// partwise's operations in the table's history that was not taken back yet.
+/// Plans the inverse of an operation.
 ///
 /// # Errors
-/// `NoSuchOperation`, `MissingFiles`, `Conflict` where a later commit changed
-/// the files that the operation added.
+/// As [`plan_undo`].
 pub async fn prepare_undo(
-    _context: &Context,
+    context: &Context,
     table: &OpenTable,
     operation: Option<&str>,
     progress: &Progress,
 ) -> Result<Plan> {
-    let newest = table.snapshot().refresh().await?;
-    let table = table.at_snapshot(newest.clone());
-    let found = find(&newest, operation).await?;
-    let before = newest.at(found.version.saturating_sub(1)).await?;
-    let old_files = exchange::by_id(&before).await?;
-    let live: BTreeMap<FileId, DataFile> = exchange::by_id(&newest).await?;
+    let request = UndoRequest { operation: operation.map(str::to_owned), key: Vec::new() };
+    Ok(plan_undo(context, table, &request, progress).await?.plan)
+}
 
-    let added: Vec<FileId> = found.lines.iter().filter_map(|l| Some(l.add.as_ref()?.id())).collect();
-    let taken: Vec<FileId> = found.lines.iter().filter_map(|l| Some(l.remove.as_ref()?.id())).collect();
-    let conflict = |what: String| {
-        Error::new(
-            ErrorKind::Conflict,
-            format!("the operation of version {} cannot be taken back by its files: {what}", found.version),
-        )
-        .hint(format!(
-            "Later commits built on them. `partwise plan restore` to version {} takes everything since back.",
-            before.version()
-        ))
-    };
-    let removed: Vec<DataFile> = added.iter().filter_map(|id| live.get(id).cloned()).collect();
-    if removed.len() < added.len() {
-        return Err(conflict(format!(
-            "a later commit removed {} of the {} files that it added",
-            added.len() - removed.len(),
-            added.len()
-        )));
-    }
-    // By path: beside its own path with other deleted rows a file would be read twice.
-    let gone: HashSet<FileId> = removed.iter().map(DataFile::id).collect();
-    let staying: HashSet<&str> = live.values().filter(|f| !gone.contains(&f.id())).map(|f| f.path.as_str()).collect();
-    if let Some(back) = taken.iter().find(|id| staying.contains(id.path.as_str())) {
-        return Err(conflict(format!("a later commit already brought {} back", back.path)));
-    }
-    let restored: Vec<DataFile> = taken
-        .iter()
-        .map(|id| {
-            old_files
-                .get(id)
-                .cloned()
-                .ok_or_else(|| conflict(format!("the version before it does not have {}", id.path)))
-        })
-        .collect::<Result<_>>()?;
-    let changed_metadata = found.lines.iter().any(|l| l.meta_data.is_some());
+/// Plans the inverse of an operation: by its files where they are still as the
+/// operation left them, else by what it did to rows.
+///
+/// # Errors
+/// `NoSuchOperation`; `MissingFiles` with the list; `Conflict` where it was
+/// taken back already, and where later commits built on what it changed
+/// besides rows; `DuplicateSourceKeys` where rows cannot be told apart.
+pub async fn plan_undo(
+    context: &Context,
+    table: &OpenTable,
+    request: &UndoRequest,
+    progress: &Progress,
+) -> Result<Prepared> {
+    let newest = table.snapshot().refresh().await?;
+    let found = to_undo(&operations(&newest).await?, request.operation.as_deref())?;
+    inverse(context, &table.at_snapshot(newest), &found, &request.key, progress).await
+}
+
+/// Plans carrying out again what the last undo took back.
+///
+/// # Errors
+/// `NoSuchOperation` where there is none; `Conflict` where another operation
+/// came after it; else as [`plan_undo`].
+pub async fn plan_redo(context: &Context, table: &OpenTable, key: &[String], progress: &Progress) -> Result<Prepared> {
+    let newest = table.snapshot().refresh().await?;
+    let found = to_redo(&operations(&newest).await?)?;
+    inverse(context, &table.at_snapshot(newest), &found, key, progress).await
+}
+
+async fn inverse(
+    context: &Context,
+    table: &OpenTable,
+    found: &Operation,
+    key: &[String],
+    progress: &Progress,
+) -> Result<Prepared> {
+    let newest = table.snapshot();
+    let lines = read_commit(newest.store(), found.version).await?;
+    let before = newest.at(found.version.saturating_sub(1)).await?;
+    let live = exchange::by_id(newest).await?;
+    let files = Files::of(&lines, &exchange::by_id(&before).await?, &live)?;
+    let changed_metadata = lines.iter().any(|l| l.meta_data.is_some());
     let changes = if changed_metadata {
-        check_nothing_built_on(&newest, &found, &live, &gone).await?;
-        exchange::check_protocol(&newest, &before)?;
-        exchange::metadata_changes(newest.metadata(), before.metadata())
-    } else if newest.metadata().partition_columns != before.metadata().partition_columns {
-        return Err(conflict("the table was partitioned by other columns since".into()));
+        check_nothing_built_on(newest, found, &live, &files).await?;
+        exchange::check_protocol(newest, &before)?;
+        changes::metadata_changes(newest.metadata(), before.metadata())
     } else {
         Vec::new()
     };
-    exchange::check_there(&table, &restored, progress).await?;
+    let why = match &files.hindrance {
+        Some(why) => Some(why.clone()),
+        None if changed_metadata || files.restored.is_empty() => None,
+        None => hindrance(before.metadata(), newest.metadata()),
+    };
+    exchange::check_there(table, &files.restored, progress).await?;
+    if let Some(why) = why {
+        if changed_metadata {
+            return Err(Error::new(
+                ErrorKind::Conflict,
+                format!("version {} changed the table's metadata, and {why}", found.version),
+            )
+            .hint("It can only be taken back as a whole. `partwise plan restore` takes later commits back too."));
+        }
+        let undo = undo_rows::UndoRows {
+            context,
+            table,
+            before: &before,
+            operation: found,
+            taken: &files.restored,
+            added: &files.added,
+            progress,
+        };
+        return undo.plan(key, &why).await;
+    }
     let spec = Spec::Undo(Undo {
-        undoes: found.id,
+        undoes: found.id.clone(),
         undoes_version: found.version,
-        files: exchange::exchange(&removed, &restored),
+        files: exchange::exchange(&files.removed, &files.restored),
         metadata: changed_metadata && !changes.is_empty(),
     });
-    exchange::plan(&table, spec, &removed, &restored, changes, progress).await
+    let plan = exchange::plan(table, spec, &files.removed, &files.restored, changes, progress).await?;
+    Ok(Prepared { plan, rows: None })
+}
+
+/// The files of an operation as they are now.
+struct Files {
+    /// What it added, all of it.
+    added: Vec<FileId>,
+    /// Of that, what is still live.
+    removed: Vec<DataFile>,
+    /// What it removed.
+    restored: Vec<DataFile>,
+    /// Why the two cannot simply be exchanged.
+    hindrance: Option<String>,
+}
+
+impl Files {
+    fn of(lines: &[Line], before: &BTreeMap<FileId, DataFile>, live: &BTreeMap<FileId, DataFile>) -> Result<Files> {
+        let added: Vec<FileId> = lines.iter().filter_map(|l| Some(l.add.as_ref()?.id())).collect();
+        let taken: Vec<FileId> = lines.iter().filter_map(|l| Some(l.remove.as_ref()?.id())).collect();
+        let removed: Vec<DataFile> = added.iter().filter_map(|id| live.get(id).cloned()).collect();
+        let restored = taken
+            .iter()
+            .map(|id| {
+                before.get(id).cloned().ok_or_else(|| {
+                    Error::new(ErrorKind::BadCommit, format!("the version before it does not have {}", id.path))
+                        .hint("The log contradicts itself there; nothing was written.")
+                })
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let mut hindrance = None;
+        if removed.len() < added.len() {
+            let gone = added.len() - removed.len();
+            hindrance = Some(format!("later commits removed {gone} of the {} files that it added", added.len()));
+        }
+        // By path: beside its own path with other deleted rows a file would be read twice.
+        let gone: HashSet<FileId> = removed.iter().map(DataFile::id).collect();
+        let staying: HashSet<&str> =
+            live.values().filter(|f| !gone.contains(&f.id())).map(|f| f.path.as_str()).collect();
+        if let Some(back) = taken.iter().find(|id| staying.contains(id.path.as_str())) {
+            hindrance.get_or_insert_with(|| format!("a later commit already brought {} back", back.path));
+        }
+        Ok(Files { added, removed, restored, hindrance })
+    }
 }
 
 /// Metadata goes back whole, so nothing later may depend on it: no other change
 /// of metadata, no file that was written under it.
 async fn check_nothing_built_on(
     newest: &Snapshot,
-    found: &Found,
+    found: &Operation,
     live: &BTreeMap<FileId, DataFile>,
-    removed: &HashSet<FileId>,
+    files: &Files,
 ) -> Result<()> {
     let refuse = |what: String| {
         Err(Error::new(
@@ -118,45 +188,10 @@ async fn check_nothing_built_on(
             return refuse(format!("version {version} changed it again"));
         }
     }
+    let removed: HashSet<FileId> = files.removed.iter().map(DataFile::id).collect();
     let later = live.iter().find(|(id, f)| !removed.contains(*id) && f.version.is_some_and(|v| v > found.version));
     match later {
         Some((id, file)) => refuse(format!("version {} wrote {} since", file.version.unwrap_or_default(), id.path)),
         None => Ok(()),
     }
-}
-
-/// Searches the history, newest first. Without an id, operations that were
-/// taken back and the undos themselves are passed over.
-async fn find(newest: &Snapshot, operation: Option<&str>) -> Result<Found> {
-    let mut undone: HashSet<String> = HashSet::new();
-    let versions: Vec<u64> = newest.listing().commits.range(..=newest.version()).rev().map(|(v, _)| *v).collect();
-    for version in versions {
-        let lines = read_commit(newest.store(), version).await?;
-        let info = lines.iter().find_map(|l| l.commit_info.as_ref());
-        let Some(own) = info.and_then(|i| i.get("partwise")).and_then(Json::as_object) else { continue };
-        let text = |key: &str| own.get(key).and_then(Json::as_str).map(str::to_owned);
-        // What left the folder does not come back.
-        if text("operation").as_deref() == Some("vacuum") {
-            continue;
-        }
-        let Some(id) = text("id") else { continue };
-        let undoes = text("undoes");
-        let wanted = match operation {
-            Some(wanted) => wanted == id,
-            None => undoes.is_none() && !undone.contains(&id),
-        };
-        if wanted {
-            return Ok(Found { id, version, lines });
-        }
-        // An undo that was itself taken back no longer counts.
-        if let Some(undoes) = undoes.filter(|_| !undone.contains(&id)) {
-            undone.insert(undoes);
-        }
-    }
-    Err(match operation {
-        Some(id) => Error::new(ErrorKind::NoSuchOperation, format!("the table's history has no operation {id}"))
-            .hint("`partwise history TABLE` lists them; entries older than delta.logRetentionDuration are gone."),
-        None => Error::new(ErrorKind::NoSuchOperation, "the table's history has no operation of partwise to take back")
-            .hint("Commits of other writers can be taken back with `partwise plan restore`."),
-    })
 }

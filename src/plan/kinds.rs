@@ -123,7 +123,9 @@ kinds! {
     Merge => merge::Merge,
     Scd2 => scd2::Scd2,
     Restore => restore::Restore,
+    RestoreRows => restore::RestoreRows,
     Undo => undo::Undo,
+    UndoRows => undo::UndoRows,
     Vacuum => vacuum::Vacuum,
 }
 

@@ -1,11 +1,15 @@
 //! Undo: the inverse of one operation. It removes exactly the files that the
-//! operation added and adds those that it removed; later commits elsewhere stay.
+//! operation added and adds those that it removed; later commits elsewhere
+//! stay. Where later commits rewrote those files, it takes back by rows what
+//! the operation did to rows.
 
 use serde::{Deserialize, Serialize};
 
 use super::RowTotals;
-use super::algebra::{Change, FileExchange};
-use super::kinds::{Class, Io, Kind};
+use super::algebra::{Change, FileExchange, Pairing, Reach, RowRule};
+use super::clauses::{Clauses, On};
+use super::kinds::{Class, Io, Kind, RowSpec};
+use super::merge::{merge_metrics, merge_words};
 use crate::table::features::WriteKind;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,5 +62,63 @@ impl Kind for Undo {
             ("restoredFilesSize", io.restored_bytes),
             ("removedFilesSize", io.removed_bytes),
         ]
+    }
+}
+
+/// What an operation did to rows, the other way round. The source holds the
+/// rows that come back and those that go, with a column that says which; rows
+/// that later commits changed again are not in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UndoRows {
+    /// The id of the operation that is taken back.
+    pub undoes: String,
+    /// The version that it committed.
+    pub undoes_version: u64,
+    #[serde(flatten)]
+    pub rows: RowSpec,
+}
+
+impl UndoRows {
+    fn on(&self) -> On {
+        On::columns(&self.rows.key, true)
+    }
+}
+
+impl Kind for UndoRows {
+    fn operation(&self) -> &'static str {
+        "undo"
+    }
+
+    fn title(&self) -> &'static str {
+        "undo by rows"
+    }
+
+    fn lower(&self) -> Change {
+        let pairing = Pairing::Join(self.on());
+        Change::Rows(RowRule { reach: Reach::Key, pairing, clauses: Clauses::upsert() })
+    }
+
+    fn class(&self) -> Class {
+        Class::Inverse
+    }
+
+    fn write_kind(&self) -> WriteKind {
+        WriteKind::RowLevel
+    }
+
+    fn rows(&self) -> Option<&RowSpec> {
+        Some(&self.rows)
+    }
+
+    fn undoes(&self) -> Option<&str> {
+        Some(&self.undoes)
+    }
+
+    fn commit_words(&self, _: &[String]) -> (&'static str, Vec<(String, String)>) {
+        ("MERGE", merge_words(&self.on(), &Clauses::upsert()))
+    }
+
+    fn metrics(&self, rows: &RowTotals, io: &Io) -> Vec<(&'static str, u64)> {
+        merge_metrics(&Clauses::upsert(), rows, io)
     }
 }

@@ -21,6 +21,10 @@ pub struct Commit {
     pub changes_protocol: bool,
     /// Whether the version can still be read; `None` where that was not asked.
     pub restorable: Option<Restorable>,
+    /// Milliseconds since the epoch: from then on VACUUM may take a file that
+    /// the version needs. `None` where every file is live today, where the
+    /// version is gone already, and where nobody asked.
+    pub restorable_until: Option<i64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -4,11 +4,13 @@
 //! from storage; everything else works on them.
 
 pub mod duration;
+pub mod evolution;
 pub mod features;
 pub mod file;
 pub mod history;
 pub mod number;
 pub mod partition;
+pub mod retention;
 pub mod schema;
 pub mod value;
 

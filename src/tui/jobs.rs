@@ -15,7 +15,7 @@ use super::{planning, sources};
 use crate::config::Config;
 use crate::error::{Context as _, Error, ErrorKind, Result};
 use crate::ops::prepare::EffectRows;
-use crate::ops::{self, At, Context, OpenTable};
+use crate::ops::{self, At, Context, OpenTable, RestoreRequest};
 use crate::predicate::Predicate;
 use crate::progress::Progress;
 
@@ -251,10 +251,14 @@ async fn perform(
             let plan = ops::prepare_vacuum(context, &table, &ops::VacuumRequest::default(), &progress).await?;
             Answer::Planned(Box::new(plan))
         }
-        Request::PlanRestore { location, to } => {
+        Request::PlanRestore { location, to, partitions } => {
             let table = OpenTable::open(context, &location, At::Latest).await?;
-            let plan = ops::prepare_restore(context, &table, At::Version(to), &progress).await?;
-            Answer::Planned(Box::new(plan))
+            let request = RestoreRequest { chosen: partitions, ..RestoreRequest::whole(At::Version(to)) };
+            Answer::Planned(Box::new(ops::plan_restore(context, &table, &request, &progress).await?.plan))
+        }
+        Request::PlanRedo { location } => {
+            let table = OpenTable::open(context, &location, At::Latest).await?;
+            Answer::Planned(Box::new(ops::plan_redo(context, &table, &[], &progress).await?.plan))
         }
         Request::PlanUndo { location, operation } => {
             let table = OpenTable::open(context, &location, At::Latest).await?;

@@ -23,7 +23,7 @@ use crate::plan::layouts::LayoutBy;
 use crate::plan::technical::TechnicalProposal;
 use crate::plan::{Effect, Plan};
 use crate::progress::ProgressState;
-use crate::table::{Commit, DataFile, Metadata, PartitionStats, Protocol};
+use crate::table::{Commit, DataFile, Metadata, PartitionStats, PartitionTuple, Protocol};
 
 /// The time that the state knows of; it only moves by messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -171,6 +171,11 @@ pub enum Request {
     PlanRestore {
         location: String,
         to: u64,
+        /// Only these; empty: the whole table.
+        partitions: Vec<PartitionTuple>,
+    },
+    PlanRedo {
+        location: String,
     },
     PlanUndo {
         location: String,
@@ -398,6 +403,7 @@ impl Request {
             Request::PlanRepartition { .. } => "planning the switch",
             Request::PlanVacuum { .. } => "planning the vacuum",
             Request::PlanUndo { .. } => "planning the undo",
+            Request::PlanRedo { .. } => "planning the redo",
             Request::Apply { .. } => "applying",
             Request::SavePlan { .. } => "saving the plan",
             Request::SaveScript { .. } => "writing the script",
@@ -419,6 +425,7 @@ impl Request {
                 | Request::PlanVacuum { .. }
                 | Request::PlanRestore { .. }
                 | Request::PlanUndo { .. }
+                | Request::PlanRedo { .. }
                 | Request::Apply { .. }
                 | Request::Rows { .. }
         )

@@ -15,6 +15,7 @@ mod protocol;
 mod replace_where;
 mod restore;
 mod road;
+mod rollback;
 mod scope;
 mod slice;
 mod values;

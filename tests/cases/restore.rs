@@ -4,15 +4,15 @@ use std::fs;
 use std::path::Path;
 
 use partwise::error::ErrorKind;
-use partwise::ops::Strategy;
-use partwise::plan::Plan;
+use partwise::ops::{ApplyOptions, Strategy};
+use partwise::plan::{GateStatus, Plan};
 use partwise::progress::Progress;
 use partwise::table::history::Restorable;
 use serde_json::json;
 
 use super::values::partitions;
 use crate::support::replay::{newest, replay};
-use crate::support::road::{MERGE, partition, refused};
+use crate::support::road::{MERGE, gate, partition, refused};
 use crate::support::writer::FileOptions;
 use crate::support::{Bench, Fixture, Kind, Row, Shape, block_on, exact, i, rows_of, s, sorted};
 
@@ -140,7 +140,7 @@ fn undo_works_from_the_tables_history_on_another_machine() {
 }
 
 #[test]
-fn undo_refuses_where_a_later_commit_changed_the_same_files() {
+fn undo_is_stopped_where_a_later_commit_changed_the_same_rows() {
     let bench = Bench::default();
     let table = bench.table(shape(), &[row("a", 1), row("b", 3)]);
     let source = bench.source("s", &shape().columns, &[row("a", 9)]);
@@ -151,7 +151,10 @@ fn undo_refuses_where_a_later_commit_changed_the_same_files() {
     let new = other.add(&[row("a", 77)], &FileOptions::default());
     let remove = other.remove(&json!({"add": ours}));
     other.commit("WRITE", json!({"mode": "Overwrite"}), vec![remove, new]);
-    assert_eq!(refused(bench.plan_undo(&table.path, None)).kind, ErrorKind::Conflict);
+    let plan = bench.plan_undo(&table.path, None).unwrap();
+    assert_eq!(gate(&plan, "later-changes").status, GateStatus::Fail);
+    let stopped = refused(bench.apply_with(&plan, &ApplyOptions::default()));
+    assert_eq!(stopped.kind, ErrorKind::GateFailed);
     assert_eq!(rows_of(&table.path), [row("a", 77), row("b", 3)]);
 }
 

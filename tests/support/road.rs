@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 use partwise::config::Config;
 use partwise::error::{Error, Result};
 use partwise::ops::{
-    self, ApplyOptions, ApplyReport, At, Context, OpenTable, Prepared, SourceRequest, Strategy, prepare_restore,
-    prepare_undo,
+    self, ApplyOptions, ApplyReport, At, Context, OpenTable, Prepared, RestoreRequest, SourceRequest, Strategy,
+    UndoRequest, plan_redo, plan_restore, plan_undo, prepare_restore, prepare_undo,
 };
 use partwise::plan::{Plan, PlanPartition};
 use partwise::progress::Progress;
@@ -109,6 +109,28 @@ impl Bench {
         block_on(prepare_undo(&self.context, &table, operation, &Progress::default()))
     }
 
+    pub fn undo_with(&self, table: &Path, request: &UndoRequest) -> Result<Prepared> {
+        let table = self.open(table)?;
+        block_on(plan_undo(&self.context, &table, request, &Progress::default()))
+    }
+
+    pub fn plan_redo(&self, table: &Path) -> Result<Plan> {
+        let table = self.open(table)?;
+        Ok(block_on(plan_redo(&self.context, &table, &[], &Progress::default()))?.plan)
+    }
+
+    /// Carries out again what was taken back last; that must go well.
+    pub fn redo(&self, table: &Path) -> ApplyReport {
+        let plan = self.plan_redo(table).unwrap_or_else(|e| panic!("redo's plan: {}", e.full_message()));
+        self.apply(&plan).unwrap_or_else(|e| panic!("redo: {}", e.full_message()))
+    }
+
+    /// The files that plans keep in the state folder.
+    pub fn spools(&self) -> Vec<PathBuf> {
+        let folder = std::fs::read_dir(self.context.state_dir.join("spool"));
+        folder.map_or_else(|_| Vec::new(), |folder| folder.map(|entry| entry.expect("an entry").path()).collect())
+    }
+
     /// Takes back the last operation; that must go well.
     pub fn undo(&self, table: &Path) -> ApplyReport {
         let plan = self.plan_undo(table, None).unwrap_or_else(|e| panic!("undo's plan: {}", e.full_message()));
@@ -118,6 +140,17 @@ impl Bench {
     pub fn plan_restore(&self, table: &Path, to: u64) -> Result<Plan> {
         let table = self.open(table)?;
         block_on(prepare_restore(&self.context, &table, At::Version(to), &Progress::default()))
+    }
+
+    pub fn restore_with(&self, table: &Path, request: &RestoreRequest) -> Result<Prepared> {
+        let table = self.open(table)?;
+        block_on(plan_restore(&self.context, &table, request, &Progress::default()))
+    }
+
+    /// Plans going back with some partitions, as `a=1/b=∅`.
+    pub fn rollback(&self, table: &Path, to: u64, partitions: &[&str]) -> Result<Prepared> {
+        let partitions = partitions.iter().map(|&p| p.to_owned()).collect();
+        self.restore_with(table, &RestoreRequest { partitions, ..RestoreRequest::whole(At::Version(to)) })
     }
 }
 

@@ -265,6 +265,24 @@ impl Fixture {
         version
     }
 
+    /// Commits another metaData of the same table with these actions, as an
+    /// ALTER TABLE or an overwrite with another schema does. Later files have
+    /// the new shape.
+    pub fn alter(&mut self, shape: Shape, operation: &str, mut actions: Vec<Json>) -> u64 {
+        let first = fs::read_to_string(log_file(&self.path, 0)).expect("the first commit");
+        let id = first.lines().find_map(|line| {
+            serde_json::from_str::<Json>(line).expect("a line of JSON")["metaData"]["id"].as_str().map(str::to_owned)
+        });
+        self.shape = shape;
+        for mut action in self.shape.head() {
+            if action.get("metaData").is_some() {
+                action["metaData"]["id"] = json!(id);
+            }
+            actions.push(action);
+        }
+        self.commit(operation, json!({}), actions)
+    }
+
     /// The `remove` for an `add` of ours.
     pub fn remove(&self, add: &Json) -> Json {
         let add = &add["add"];

@@ -397,10 +397,15 @@ pub fn history() -> Vec<Commit> {
         changes_metadata: false,
         changes_protocol: false,
         restorable,
+        restorable_until: None,
     };
     vec![
         commit(14, "MERGE", 40, "2026012", Some(Restorable::Yes)),
-        commit(9, "WRITE", 900, "2026006", Some(Restorable::Yes)),
+        Commit {
+            restorable_until: Some(NOW + 3 * 24 * HOUR),
+            ..commit(9, "WRITE", 900, "2026006", Some(Restorable::Yes))
+        },
+        Commit { restorable_until: Some(NOW - HOUR), ..commit(8, "WRITE", 800, "2026006", Some(Restorable::Yes)) },
         commit(3, "WRITE", 12, "2026006", Some(Restorable::FilesGone(2))),
     ]
 }

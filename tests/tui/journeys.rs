@@ -1,6 +1,7 @@
 //! Key by key: what a person can do by accident, and what not.
 
 use crossterm::event::KeyCode;
+use insta::assert_snapshot;
 use partwise::ops::At;
 use partwise::progress::{Phase, ProgressState};
 use partwise::tui::app::Screen;
@@ -265,12 +266,65 @@ fn a_restore_is_planned_and_confirmed() {
         .answer(|r| matches!(r, Request::History { .. }), Answer::History { commits: data::history(), checked: true });
     driver.keys("R");
     assert!(driver.screen().contains("at this version already"), "{}", driver.screen());
-    driver.keys("jjR");
+    driver.keys("jjjR");
     assert!(driver.screen().contains("files or log entries of this version are gone"), "{}", driver.screen());
-    driver.keys("kR");
+    driver.keys("kkR");
     assert!(driver.waiting.iter().any(|(_, r)| matches!(r, Request::PlanRestore { to: 9, .. })));
     driver.answer(|r| matches!(r, Request::PlanRestore { .. }), Answer::Planned(Box::new(data::overwrite())));
     assert!(confirm_is_open(&driver));
+}
+
+#[test]
+fn a_partition_is_restored_by_its_own_history() {
+    use partwise::table::{PartitionTuple, Value};
+    let mut driver = table(SIZE, false);
+    driver.keys("jjo");
+    let Some((_, Request::History { filter, .. })) = driver.waiting.last() else { panic!("{:?}", driver.waiting) };
+    assert_eq!(filter.as_deref(), Some("fiscal_period = '2026001'"));
+    driver
+        .answer(|r| matches!(r, Request::History { .. }), Answer::History { commits: data::history(), checked: true });
+    assert_snapshot!("history_of_a_partition_80x24", driver.screen());
+    driver.keys("jP");
+    let one = PartitionTuple(vec![Value::String("2026001".into())]);
+    assert!(
+        driver
+            .waiting
+            .iter()
+            .any(|(_, r)| matches!(r, Request::PlanRestore { to: 9, partitions, .. } if *partitions == [one.clone()]))
+    );
+    driver.answer(|r| matches!(r, Request::PlanRestore { .. }), Answer::Planned(Box::new(data::overwrite())));
+    assert!(confirm_is_open(&driver));
+    driver.press(KeyCode::Esc);
+    // Back to where it was opened from.
+    driver.press(KeyCode::Esc);
+    assert!(driver.line_with("▸").contains("2026001"), "{}", driver.screen());
+    driver.keys("6");
+    assert!(driver.waiting.iter().any(|(_, r)| matches!(r, Request::History { filter: None, .. })));
+    driver
+        .answer(|r| matches!(r, Request::History { .. }), Answer::History { commits: data::history(), checked: true });
+    driver.keys("jP");
+    assert!(driver.screen().contains("no partitions are chosen"), "{}", driver.screen());
+}
+
+#[test]
+fn a_redo_is_planned_and_confirmed() {
+    let mut driver = table(SIZE, false);
+    driver.keys("Z");
+    driver.answer(|r| matches!(r, Request::PlanRedo { .. }), Answer::Planned(Box::new(data::undo())));
+    assert!(confirm_is_open(&driver));
+    let mut reader = table(SIZE, true);
+    reader.keys("Z");
+    assert!(!reader.waiting.iter().any(|(_, r)| matches!(r, Request::PlanRedo { .. })));
+}
+
+#[test]
+fn what_does_not_go_back_is_said_before_it_is_confirmed() {
+    let mut driver = table(SIZE, false);
+    driver.keys("U");
+    let mut plan = data::undo();
+    plan.findings = vec!["the stream mark of s1 stays at 7".into()];
+    driver.answer(|r| matches!(r, Request::PlanUndo { .. }), Answer::Planned(Box::new(plan)));
+    assert!(driver.screen().contains("· the stream mark of s1 stays at 7"), "{}", driver.screen());
 }
 
 #[test]

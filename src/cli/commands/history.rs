@@ -48,6 +48,7 @@ fn to_json(c: &Commit, columns: &[String]) -> Json {
         "user_metadata": c.info_text("userMetadata"),
         "partitions_touched": c.partitions.iter().map(|p| p.to_json(columns)).collect::<Vec<_>>(),
         "restorable": c.restorable.as_ref().map(|r| *r == Restorable::Yes),
+        "restorable_until": c.restorable_until.map(millis_text),
         "added": change(&c.added),
         "removed": change(&c.removed),
         "operation_id": c.operation_id(),
@@ -67,7 +68,7 @@ fn render(commits: &[Commit], columns: &[String]) -> String {
         let rows = c.row_change().map_or_else(|| "?".into(), signed);
         let restorable = match &c.restorable {
             None => "?".into(),
-            Some(Restorable::Yes) => "yes".into(),
+            Some(Restorable::Yes) => until(c.restorable_until),
             Some(Restorable::FilesGone(n)) => format!("no, {} files gone", grouped(*n)),
             Some(Restorable::LogGone) => "no, log gone".into(),
         };
@@ -82,6 +83,15 @@ fn render(commits: &[Commit], columns: &[String]) -> String {
         ]);
     }
     out.render()
+}
+
+/// `yes`, or until when: a time in the past says that the next VACUUM may be the end.
+fn until(end: Option<i64>) -> String {
+    match end {
+        None => "yes".into(),
+        Some(end) if end <= chrono::Utc::now().timestamp_millis() => "until the next VACUUM".into(),
+        Some(end) => format!("until {}", millis_text(end)),
+    }
 }
 
 fn signed(n: i64) -> String {

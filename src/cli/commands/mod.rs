@@ -14,6 +14,7 @@ mod keys;
 mod layouts;
 mod partitions;
 mod plan;
+mod redo;
 mod rows;
 mod script;
 mod show;
@@ -78,6 +79,8 @@ registry! {
     Script => script,
     /// Take an operation back
     Undo => undo,
+    /// Carry out again what the last undo took back
+    Redo => redo,
     /// List what operations that failed or died left in a table's folder, and remove it if asked
     Clean => clean,
     /// List what was done with this program on this machine
@@ -87,6 +90,14 @@ registry! {
 impl Command {
     /// Whether the command can be dropped at any moment.
     pub(super) fn only_reads(&self) -> bool {
-        !matches!(self, Command::Demo(_) | Command::Clean(_) | Command::Plan(_) | Command::Apply(_) | Command::Undo(_))
+        !matches!(
+            self,
+            Command::Demo(_)
+                | Command::Clean(_)
+                | Command::Plan(_)
+                | Command::Apply(_)
+                | Command::Undo(_)
+                | Command::Redo(_)
+        )
     }
 }

@@ -5,17 +5,15 @@ use std::collections::{BTreeSet, HashMap};
 use futures::{StreamExt, TryStreamExt, stream};
 
 use super::action::{FileParser, Line, parse_metadata, plausible};
+use super::restorable::{self, Named, Step};
 use super::segment::LogListing;
 use super::snapshot::{Snapshot, read_commit};
 use super::version::timestamp;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::progress::{Phase, Progress};
 use crate::table::file::FileId;
-use crate::table::history::{Commit, FileChange, Restorable};
+use crate::table::history::{Commit, FileChange};
 use crate::table::partition::PartitionTuple;
-
-/// Look-ups of data files that run at the same time.
-const LOOKUPS: usize = 64;
 
 struct Live {
     partition: PartitionTuple,
@@ -35,7 +33,7 @@ pub async fn read(snapshot: &Snapshot, check_files: bool, progress: &Progress) -
     progress.enter(Phase::Reading, versions.len() as u64, 0);
     let mut walk = Walk::start(snapshot, listing, &versions).await?;
     let mut commits: Vec<Commit> = Vec::with_capacity(versions.len());
-    let mut paths_of: Vec<(usize, Vec<String>, Vec<String>)> = Vec::new();
+    let mut steps: Vec<Step> = Vec::new();
     let mut entries = stream::iter(versions)
         .map(|v| async move {
             let lines = read_commit(snapshot.store(), v).await?;
@@ -45,17 +43,18 @@ pub async fn read(snapshot: &Snapshot, check_files: bool, progress: &Progress) -
     while let Some((version, time, lines)) = entries.try_next().await? {
         progress.check()?;
         progress.advance(1, 0, 0);
-        let (commit, added, removed) = walk.step(version, time, lines)?;
-        paths_of.push((commits.len(), added, removed));
+        let (commit, step) = walk.step(version, time, lines)?;
+        steps.push(step);
         commits.push(commit);
-    }
-    if check_files {
-        mark_restorable(snapshot, &walk.base, &paths_of, &mut commits, walk.usable_from).await?;
     }
     let newest = snapshot.version();
     if commits.last().is_none_or(|c| c.version < newest) {
         // Only a checkpoint tells of the newest version.
+        steps.push(Step::default());
         commits.push(blank(newest, timestamp(snapshot, newest).await?));
+    }
+    if check_files {
+        restorable::mark(snapshot, &walk.base, &steps, &mut commits, walk.usable_from).await?;
     }
     commits.reverse();
     Ok(commits)
@@ -72,6 +71,7 @@ fn blank(version: u64, timestamp: i64) -> Commit {
         changes_metadata: false,
         changes_protocol: false,
         restorable: None,
+        restorable_until: None,
     }
 }
 
@@ -81,7 +81,7 @@ struct Walk {
     parser: FileParser,
     live: HashMap<FileId, Live>,
     /// Files of the oldest version that can be put together.
-    base: Vec<String>,
+    base: Vec<Named>,
     /// Versions below are not reconstructable.
     usable_from: u64,
 }
@@ -100,7 +100,7 @@ impl Walk {
             let base = snapshot.at(usable_from).await?;
             walk.parser = FileParser::new(base.metadata(), false);
             for file in base.files(false).await? {
-                walk.base.push(file.path.clone());
+                walk.base.push(Named::of(&file));
                 walk.live
                     .insert(file.id(), Live { rows: file.live_rows(), bytes: file.size, partition: file.partition });
             }
@@ -108,13 +108,13 @@ impl Walk {
         Ok(walk)
     }
 
-    fn step(&mut self, version: u64, time: i64, lines: Vec<Line>) -> Result<(Commit, Vec<String>, Vec<String>)> {
+    fn step(&mut self, version: u64, time: i64, lines: Vec<Line>) -> Result<(Commit, Step)> {
         let mut commit = Commit {
             added: FileChange { rows: Some(0), ..FileChange::default() },
             removed: FileChange { rows: Some(0), ..FileChange::default() },
             ..blank(version, time)
         };
-        let (mut touched, mut added, mut removed) = (BTreeSet::new(), Vec::new(), Vec::new());
+        let (mut touched, mut step) = (BTreeSet::new(), Step::default());
         for metadata in lines.iter().filter_map(|l| l.meta_data.as_ref()) {
             commit.changes_metadata = true;
             self.parser = FileParser::new(&parse_metadata(metadata.clone())?, false);
@@ -125,14 +125,14 @@ impl Walk {
                 commit.info = Some(info);
             }
             if let Some(add) = line.add {
-                let (change, path, id) = (add.data_change, add.path.clone(), add.id());
+                let (change, id) = (add.data_change, add.id());
                 let file = self.parser.file(add, Some(version))?;
                 count(&mut commit.added, file.live_rows(), file.size);
                 if change {
                     touched.insert(file.partition.clone());
                 }
+                step.added.push(Named::of(&file));
                 self.live.insert(id, Live { rows: file.live_rows(), bytes: file.size, partition: file.partition });
-                added.push(path);
             }
             if let Some(remove) = line.remove {
                 let was = self.live.remove(&remove.id());
@@ -145,11 +145,11 @@ impl Walk {
                         (None, None) => false,
                     };
                 }
-                removed.push(remove.path);
+                step.remove(&remove);
             }
         }
         commit.partitions = touched.into_iter().collect();
-        Ok((commit, added, removed))
+        Ok((commit, step))
     }
 }
 
@@ -157,57 +157,4 @@ fn count(change: &mut FileChange, rows: Option<u64>, bytes: u64) {
     change.files += 1;
     change.bytes += bytes;
     change.rows = change.rows.zip(rows).map(|(a, b)| a + b);
-}
-
-async fn mark_restorable(
-    snapshot: &Snapshot,
-    base: &[String],
-    paths_of: &[(usize, Vec<String>, Vec<String>)],
-    commits: &mut [Commit],
-    usable_from: u64,
-) -> Result<()> {
-    let all: BTreeSet<String> = base.iter().chain(paths_of.iter().flat_map(|(_, added, _)| added)).cloned().collect();
-    let gone: HashMap<String, bool> = stream::iter(all)
-        .map(|path| async move {
-            match snapshot.store().exists(&path).await {
-                Ok(there) => Ok((path, !there)),
-                // A path on another store: it cannot be put back from here.
-                Err(e) if e.kind == ErrorKind::BadDataFile => Ok((path, true)),
-                Err(e) => Err(e),
-            }
-        })
-        .buffer_unordered(LOOKUPS)
-        .try_collect()
-        .await?;
-    let is_gone = |path: &String| gone.get(path).copied().unwrap_or(false);
-    // A path can be live twice at once only across deletion vectors; the count
-    // is by path, so it is entered and left together.
-    let mut live: HashMap<String, u64> = base.iter().map(|p| (p.clone(), 1)).collect();
-    let mut missing = base.iter().filter(|p| is_gone(p)).count() as u64;
-    for (index, added, removed) in paths_of {
-        if commits[*index].version < usable_from {
-            commits[*index].restorable = Some(Restorable::LogGone);
-            continue;
-        }
-        if commits[*index].version > usable_from || base.is_empty() {
-            for path in removed {
-                if let Some(times) = live.get_mut(path) {
-                    *times -= 1;
-                    if *times == 0 {
-                        live.remove(path);
-                        missing -= u64::from(is_gone(path));
-                    }
-                }
-            }
-            for path in added {
-                let times = live.entry(path.clone()).or_insert(0);
-                *times += 1;
-                if *times == 1 {
-                    missing += u64::from(is_gone(path));
-                }
-            }
-        }
-        commits[*index].restorable = Some(if missing == 0 { Restorable::Yes } else { Restorable::FilesGone(missing) });
-    }
-    Ok(())
 }

@@ -10,6 +10,7 @@ pub mod checkpoint;
 pub mod deletion_vectors;
 pub mod history;
 pub mod ledger;
+pub mod restorable;
 pub mod segment;
 pub mod snapshot;
 pub mod version;

@@ -336,6 +336,7 @@ mod tests {
             changes_metadata: false,
             changes_protocol: false,
             restorable: None,
+            restorable_until: None,
         }
     }
 

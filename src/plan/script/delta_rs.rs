@@ -145,6 +145,7 @@ fn write(plan: &Plan, facts: &Facts) -> Result<String> {
             "table.vacuum(retention_hours={}, dry_run=False, commit_properties=commit, post_commithook_properties=hooks)\n",
             vacuum.hours()?
         ),
+        Spec::RestoreRows(_) | Spec::UndoRows(_) => return Err(missing("a statement for rows that come back")),
     })
 }
 

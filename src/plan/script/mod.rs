@@ -123,6 +123,10 @@ fn check(plan: &Plan, engine: Engine) -> Result<()> {
     if plan.verdict == Verdict::NoOp {
         return Err(Error::new(ErrorKind::Refused, "the plan would change nothing: there is nothing to run"));
     }
+    if let Some(what) = beyond_restore(&plan.spec) {
+        return Err(Error::new(ErrorKind::Refused, format!("{} cannot say {what} in a script", engine.name()))
+            .hint("partwise apply does it in one commit."));
+    }
     if let Spec::Undo(undo) = &plan.spec
         && undo.undoes_version != plan.version
     {
@@ -152,6 +156,17 @@ fn check(plan: &Plan, engine: Engine) -> Result<()> {
         .hint("partwise apply keeps the two apart, and so does --for delta-rs."));
     }
     Ok(())
+}
+
+/// Going back that RESTORE of other engines does not know.
+fn beyond_restore(spec: &Spec) -> Option<&'static str> {
+    match spec {
+        Spec::Restore(restore) if restore.partitions.is_some() => Some("a restore of chosen partitions"),
+        Spec::Restore(restore) if !restore.is_whole() => Some("a restore of the data alone"),
+        Spec::RestoreRows(_) => Some("a restore by rows"),
+        Spec::UndoRows(_) => Some("an undo by rows"),
+        _ => None,
+    }
 }
 
 /// What a script does for an engine, in its first lines: no line breaks.

@@ -257,7 +257,17 @@ fn a_closed_version_comes_twice() {
 
 #[test]
 fn going_back_is_a_restore_or_a_refusal() {
-    let restore = Restore { to: 7, files: Default::default(), metadata: false };
+    let restore = Restore {
+        to: 7,
+        files: Default::default(),
+        metadata: false,
+        partitions: None,
+        data_only: false,
+        files_lost: 0,
+    };
+    let chosen = Restore { partitions: Some("d = 'a'".into()), ..restore.clone() };
+    let refused = script(&plan(Spec::Restore(chosen)), &facts(), Engine::SparkSql).unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::Refused);
     assert_eq!(write_of(Spec::Restore(restore)), "RESTORE TABLE delta.`/lake/gold` TO VERSION AS OF 7;");
     let undo = |version| {
         Spec::Undo(Undo { undoes: "x".into(), undoes_version: version, files: Default::default(), metadata: false })

@@ -35,6 +35,7 @@ pub(super) fn statement(plan: &Plan, facts: &Facts) -> Result<String> {
         }
         Spec::Merge(_) | Spec::Scd2(_) => merge(plan, facts, &table)?,
         Spec::Vacuum(vacuum) => format!("VACUUM {table} RETAIN {} HOURS", vacuum.hours()?),
+        Spec::RestoreRows(_) | Spec::UndoRows(_) => return Err(missing("a statement for rows that come back")),
     })
 }
 

@@ -19,6 +19,7 @@ mod literals;
 pub(crate) mod node;
 mod numbers;
 mod parse;
+mod partition;
 mod primary;
 mod store;
 #[cfg(test)]

@@ -9,6 +9,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::action::Key;
+use crate::plan::kinds::Class;
 use crate::plan::vacuum::Vacuum;
 use crate::plan::{GateStatus, Plan, Spec, Verdict};
 use crate::table::number::{bytes, grouped};
@@ -203,6 +204,11 @@ fn facts(confirm: &Confirm) -> Vec<(String, Role)> {
     lines.push((format!("{files} · gates: {passed} passed, {warned} warned, {failed} failed"), Role::Text));
     for change in &plan.metadata_changes {
         lines.push((format!("also changes: {}", escape_controls(change)), Role::Warn));
+    }
+    // What goes back says what does not: lost files, the protocol, stream marks.
+    let goes_back = plan.spec.kind().class() == Class::Inverse;
+    for finding in plan.findings.iter().filter(|_| goes_back) {
+        lines.push((format!("· {}", escape_controls(finding)), Role::Text));
     }
     for gate in plan.gates.iter().filter(|g| g.status == GateStatus::Warn) {
         lines.push((format!("! {}: {}", gate.name, escape_controls(&gate.message)), Role::Warn));

@@ -20,7 +20,7 @@ pub fn rows<'a>(screen: &'a Screen, core: &Core) -> Option<Box<dyn Rows + 'a>> {
                 Tab::Files => Box::new(files::rows(&table.files, info)),
                 Tab::Rows => Box::new(rows::rows(&table.rows)),
                 Tab::Schema => Box::new(schema::rows(info)),
-                Tab::History => Box::new(history::rows(&table.history, info)),
+                Tab::History => Box::new(history::rows(&table.history, info, core.clock.wall_ms)),
                 Tab::Health => Box::new(health::rows(&table.health)),
             }
         }

@@ -4,9 +4,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::table::{TableScreen, below, freshness, placeholder, trouble};
-use crate::table::Commit;
 use crate::table::history::Restorable;
 use crate::table::value::escape_controls;
+use crate::table::{Commit, PartitionTuple};
 use crate::tui::load::Load;
 use crate::tui::msg::TableInfo;
 use crate::tui::shared::Core;
@@ -21,6 +21,11 @@ pub struct HistoryTab {
     pub grid: GridState,
     /// A condition on partition columns: only the commits that touched such partitions.
     pub filter: Option<String>,
+    /// The partitions that the filter means, where they were chosen on the
+    /// Partitions tab: they can be restored by themselves.
+    pub chosen: Vec<PartitionTuple>,
+    /// Opened from the Partitions tab: Esc goes back there.
+    pub from_partitions: bool,
     /// Whether the files of old versions were looked for.
     pub checked: bool,
     /// A version that another is to be compared with.
@@ -32,6 +37,15 @@ impl HistoryTab {
         self.load.value.as_deref().unwrap_or_default()
     }
 
+    /// Narrows the history, so that it is read anew.
+    pub fn reset(&mut self, filter: Option<String>, chosen: Vec<PartitionTuple>) {
+        self.filter = filter;
+        self.chosen = chosen;
+        self.load = Load::default();
+        self.checked = false;
+        self.grid.cursor = 0;
+    }
+
     pub fn selected(&self) -> Option<&Commit> {
         self.rows().get(self.grid.cursor)
     }
@@ -41,6 +55,8 @@ pub struct Table<'a> {
     tab: &'a HistoryTab,
     columns: &'a [String],
     shown: u64,
+    /// milliseconds since the epoch
+    now: i64,
 }
 
 impl Rows for Table<'_> {
@@ -70,7 +86,11 @@ impl Rows for Table<'_> {
             3 => Cell::text(commit.row_change().map_or("?".into(), |n| signed(n.into()))),
             4 if commit.version == self.shown => Cell::new("shown", Role::Accent),
             4 => match commit.restorable {
-                Some(Restorable::Yes) => Cell::new("✔", Role::Ok),
+                Some(Restorable::Yes) => match commit.restorable_until {
+                    None => Cell::new("✔", Role::Ok),
+                    Some(end) if end <= self.now => Cell::new("✔ until VACUUM", Role::Warn),
+                    Some(end) => Cell::new(format!("✔ until {}", day(end, self.now)), Role::Ok),
+                },
                 Some(Restorable::FilesGone(n)) => {
                     Cell::new(format!("✘ {} gone", count(n, "file", "files")), Role::Warn)
                 }
@@ -83,8 +103,16 @@ impl Rows for Table<'_> {
     }
 }
 
-pub fn rows<'a>(tab: &'a HistoryTab, info: &'a TableInfo) -> Table<'a> {
-    Table { tab, columns: &info.metadata.partition_columns, shown: info.version }
+pub fn rows<'a>(tab: &'a HistoryTab, info: &'a TableInfo, now: i64) -> Table<'a> {
+    Table { tab, columns: &info.metadata.partition_columns, shown: info.version, now }
+}
+
+/// The month and day, with the year where it is another one than now.
+fn day(time: i64, now: i64) -> String {
+    let (time, now) = (timestamp(time), timestamp(now));
+    let year = |text: &str| text.chars().take(4).collect::<String>();
+    let skip = if year(&time) == year(&now) { 5 } else { 0 };
+    time.chars().take(10).skip(skip).collect()
 }
 
 /// The partitions of a commit: the only column's values, a few of them, how many.
@@ -124,7 +152,7 @@ pub fn draw(buf: &mut Buffer, area: Rect, screen: &TableScreen, core: &Core) {
     } else if tab.load.value.is_none() {
         placeholder(buf, body, core);
     } else {
-        let table = rows(tab, info);
+        let table = rows(tab, info, core.clock.wall_ms);
         // The first load is followed by the check of old files: not stale, only not complete.
         grid::draw(buf, body, &table, &tab.grid, &core.theme, tab.load.is_stale() && tab.checked);
     }

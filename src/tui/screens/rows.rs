@@ -67,7 +67,7 @@ pub fn any_of<'a>(columns: &[String], partitions: impl IntoIterator<Item = &'a P
 fn identifier(name: &str) -> String {
     let plain = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
         && name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_');
-    if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+    if plain { name.to_owned() } else { format!("`{}`", name.replace('`', "``")) }
 }
 
 pub struct Table<'a>(&'a RowsTab);
@@ -143,11 +143,11 @@ mod tests {
         let tuple = |values| condition(&columns, &PartitionTuple(values));
         assert_eq!(
             tuple(vec![Value::Date(0), Value::String("O'Neil".into()), Value::Int(7)]),
-            "dt = '1970-01-01' AND \"Region\" = 'O''Neil' AND n = 7"
+            "dt = '1970-01-01' AND `Region` = 'O''Neil' AND n = 7"
         );
         assert_eq!(
             tuple(vec![Value::Null, Value::String(String::new()), Value::Null]),
-            "dt IS NULL AND \"Region\" = '' AND n IS NULL"
+            "dt IS NULL AND `Region` = '' AND n IS NULL"
         );
     }
 }

@@ -133,6 +133,7 @@ impl TableScreen {
         };
         facts.marked = !self.partitions.marks.is_empty();
         facts.filtered = self.history.filter.is_some();
+        facts.chosen = !self.history.chosen.is_empty();
         if self.tab == Tab::History {
             let newest = self.history.load.value.as_ref().and_then(|c| c.iter().map(|c| c.version).max());
             let selected = self.history.selected();

@@ -6,8 +6,8 @@ use super::{gates, layouts, paste};
 use crate::action::Id;
 use crate::ops::At;
 use crate::predicate::Predicate;
+use crate::table::PartitionTuple;
 use crate::tui::app::{App, Screen};
-use crate::tui::load::Load;
 use crate::tui::msg::Request;
 use crate::tui::screens::form::FormScreen;
 use crate::tui::screens::rows::{any_of, condition};
@@ -67,7 +67,22 @@ pub(super) fn act(app: &mut App, id: Id) {
         Id::Restore => {
             let (Some(commit), Some(info)) = (table.history.selected(), &table.info.value) else { return };
             let (to, name, location) = (commit.version, info.name.clone(), info.location.clone());
-            plan_write(app, Request::PlanRestore { location: location.clone(), to }, name, location);
+            let request = Request::PlanRestore { location: location.clone(), to, partitions: Vec::new() };
+            plan_write(app, request, name, location);
+        }
+        Id::RestoreChosen => {
+            let (Some(commit), Some(info)) = (table.history.selected(), &table.info.value) else { return };
+            let (to, name, location) = (commit.version, info.name.clone(), info.location.clone());
+            let partitions = table.history.chosen.clone();
+            if !partitions.is_empty() {
+                plan_write(app, Request::PlanRestore { location: location.clone(), to, partitions }, name, location);
+            }
+        }
+        Id::PartitionHistory => partition_history(table),
+        Id::Redo => {
+            let Some(info) = &table.info.value else { return };
+            let (name, location) = (info.name.clone(), info.location.clone());
+            plan_write(app, Request::PlanRedo { location: location.clone() }, name, location);
         }
         Id::UndoLast => {
             let Some(info) = &table.info.value else { return };
@@ -201,14 +216,33 @@ fn view_version(app: &mut App) {
 fn only_marked(table: &mut TableScreen) {
     let Some(info) = &table.info.value else { return };
     let columns = &info.metadata.partition_columns;
-    let marked = table.partitions.rows().iter().filter(|p| table.partitions.marks.contains(&p.values));
-    let terms: Vec<String> = marked.map(|p| format!("({})", condition(columns, &p.values))).collect();
-    table.history.filter = match table.history.filter {
-        None if !terms.is_empty() => Some(terms.join(" OR ")),
-        _ => None,
-    };
-    table.history.load = Load::default();
-    table.history.checked = false;
+    let marked: Vec<PartitionTuple> = marked(table);
+    let terms: Vec<String> = marked.iter().map(|values| format!("({})", condition(columns, values))).collect();
+    match table.history.filter {
+        None if !terms.is_empty() => table.history.reset(Some(terms.join(" OR ")), marked),
+        _ => table.history.reset(None, Vec::new()),
+    }
+}
+
+fn marked(table: &TableScreen) -> Vec<PartitionTuple> {
+    let all = table.partitions.rows().iter().map(|p| &p.values);
+    all.filter(|values| table.partitions.marks.contains(*values)).cloned().collect()
+}
+
+/// The history of the marked partitions; of the one under the cursor where none is marked.
+fn partition_history(table: &mut TableScreen) {
+    let (Some(partition), Some(info)) = (table.partitions.selected(), &table.info.value) else { return };
+    let columns = &info.metadata.partition_columns;
+    let mut chosen = marked(table);
+    if chosen.is_empty() {
+        chosen.push(partition.values.clone());
+    }
+    let text = any_of(columns, &chosen);
+    // The one partition of an unpartitioned table is the table.
+    let chosen = if text.is_empty() { Vec::new() } else { chosen };
+    table.history.reset((!text.is_empty()).then_some(text), chosen);
+    table.history.from_partitions = true;
+    table.tab = Tab::History;
 }
 
 /// The filter of the tab and what it understands; `None` where there is none.
@@ -254,9 +288,8 @@ pub(super) fn set_filter(table: &mut TableScreen, text: &str) -> Result<(), Stri
             table.rows.reset(condition);
         }
         Tab::History => {
-            table.history.filter = condition()?;
-            table.history.load = Load::default();
-            table.history.checked = false;
+            let condition = condition()?;
+            table.history.reset(condition, Vec::new());
         }
         Tab::Overview | Tab::Schema | Tab::Health => {}
     }
@@ -268,6 +301,11 @@ pub(super) fn set_filter(table: &mut TableScreen, text: &str) -> Result<(), Stri
 pub(super) fn step_back(table: &mut TableScreen) -> bool {
     if table.tab == Tab::Rows && std::mem::take(&mut table.rows.from_partitions) {
         table.rows.reset(None);
+        table.tab = Tab::Partitions;
+        return true;
+    }
+    if table.tab == Tab::History && std::mem::take(&mut table.history.from_partitions) {
+        table.history.reset(None, Vec::new());
         table.tab = Tab::Partitions;
         return true;
     }

@@ -32,7 +32,7 @@ enum Kind {
     Merge(merge::Args),
     /// Close changed rows and insert their new versions (SCD type 2)
     Scd2(scd2::Args),
-    /// Put the whole table back to an earlier version
+    /// Put the table, or chosen partitions, back to an earlier version
     Restore(restore::Args),
     /// Remove files that no retained version needs; there is no undo
     Vacuum(vacuum::Args),
