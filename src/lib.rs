@@ -10,7 +10,7 @@
 //! | [`table`] | what a table is: values, schema, files, history (pure) | error |
 //! | [`plan`] | kinds of plans, effects, their arithmetic (pure) | table |
 //! | [`gate`] | one file per gate (pure) | plan, table |
-//! | [`config`] | `config.toml`, folders | gate |
+//! | [`config`] | `config.toml`, folders | gate, plan |
 //! | [`predicate`] | the one predicate language and its lowerings | table |
 //! | [`statement`] | statements that notebooks run, as intents | predicate, plan, table |
 //! | [`lake`] | getting at tables: discovery, log, data files, commit | table, plan, calls |

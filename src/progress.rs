@@ -17,6 +17,8 @@ pub enum Phase {
     Staging,
     /// Cannot be cancelled any more.
     Committing,
+    /// Files leave the folder; what is gone does not come back.
+    Removing,
     Verifying,
     Done,
 }
@@ -29,6 +31,7 @@ impl Phase {
             Phase::Joining => "Joining",
             Phase::Staging => "Staging",
             Phase::Committing => "Committing",
+            Phase::Removing => "Removing",
             Phase::Verifying => "Verifying",
             Phase::Done => "Done",
         }

@@ -27,4 +27,5 @@ mod support;
 mod table_config;
 mod tui;
 mod undo;
+mod whatif;
 mod write_features;

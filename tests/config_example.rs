@@ -41,8 +41,8 @@ fn the_active_part_is_the_defaults_and_complete() {
 fn the_examples_are_valid_and_show_every_setting_of_a_table() {
     let config = Config::parse(&uncommented()).unwrap();
     let (_, table) = config.table(&["gold.postings"]).expect("the example table");
-    let TableConfig { key, ignore, measures, grain, gates } = table;
-    assert!([key, ignore, measures, grain].iter().all(|list| !list.is_empty()) && !gates.is_empty());
+    let TableConfig { key, ignore, measures, grain, gates, queries } = table;
+    assert!([key, ignore, measures, grain, queries].iter().all(|list| !list.is_empty()) && !gates.is_empty());
     assert_eq!(config.thresholds("gold.postings").unwrap().row_count_min_percent, 99.0);
     assert!(!config.lakes.is_empty() && !config.gates.severity.is_empty());
 }

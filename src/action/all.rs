@@ -65,6 +65,21 @@ pub const ALL: &[Action] = &[
     Action::new(Id::Tab(3), "Tab: Rows", Scope::Table, &[ch('4')]),
     Action::new(Id::Tab(4), "Tab: Schema", Scope::Table, &[ch('5')]),
     Action::new(Id::Tab(5), "Tab: History", Scope::Table, &[ch('6')]),
+    Action::new(Id::Tab(6), "Tab: Health", Scope::Table, &[ch('7')]),
+    Action::new(Id::Layouts, "Try other partition columns (repartition)", Scope::Table, &[ch('P')])
+        .hint(45, "layouts")
+        .when(|f| (!f.at_latest).then_some("an old version is shown; @ goes to the newest")),
+    Action::new(Id::Vacuum, "Vacuum: remove files that no retained version needs", Scope::Health, &[ch('V')])
+        .hint(12, "vacuum…")
+        .changes_table()
+        .when(|f| (!f.at_latest).then_some("an old version is shown; @ goes to the newest")),
+    Action::new(Id::Open, "Count this layout exactly; then on to its plan", Scope::Layouts, &[code(KeyCode::Enter)])
+        .hint(10, "count, plan")
+        .when(|f| (!f.on_row).then_some("this is how the table lies today")),
+    Action::new(Id::Apply, "Plan the switch to this layout", Scope::Layouts, &[ch('A')])
+        .hint(11, "plan…")
+        .changes_table()
+        .when(|f| (!f.has_plan).then_some("⏎ counts the layout first")),
     Action::new(Id::Compare, "Compare write strategies for a source", Scope::Table, &[ch('c')])
         .hint(30, "compare")
         .when(|f| (!f.at_latest).then_some("an old version is shown; @ goes to the newest")),

@@ -93,6 +93,10 @@ pub enum Id {
     EditThreshold,
     /// What the table's section says of a threshold or gate, away.
     ResetSetting,
+    /// Layouts that the table could have.
+    Layouts,
+    /// Removes files that no retained version needs.
+    Vacuum,
     /// The proposed technical columns, and compare again.
     Ignore,
 }
@@ -112,6 +116,9 @@ pub enum Scope {
     Rows,
     Schema,
     History,
+    Health,
+    /// The wizard for partition columns.
+    Layouts,
     /// The form before a comparison; plain keys are text.
     Form,
     /// The box for a statement; plain keys are text.
@@ -145,6 +152,8 @@ impl Scope {
             Scope::Rows => "Rows",
             Scope::Schema => "Schema",
             Scope::History => "History",
+            Scope::Health => "Health",
+            Scope::Layouts => "Partition columns",
             Scope::Form => "Form of a comparison",
             Scope::Paste => "Statement",
             Scope::Keys => "Keys",

@@ -23,8 +23,8 @@ pub fn set_table(text: &str, name: &str, wanted: &TableConfig) -> Result<String>
     let present = before.tables.get(name).cloned().unwrap_or_default();
     let result = edited(text, name, &present, wanted)?;
     let mut meant = before;
-    let gates = present.gates;
-    let section = TableConfig { gates, ..wanted.clone() };
+    let (gates, queries) = (present.gates, present.queries);
+    let section = TableConfig { gates, queries, ..wanted.clone() };
     if meant.tables.contains_key(name) || section != TableConfig::default() {
         meant.tables.insert(name.to_owned(), section);
     }

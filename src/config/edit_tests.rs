@@ -11,6 +11,7 @@ fn wanted(key: &[&str], ignore: &[&str], measures: &[&str], grain: &[&str]) -> T
         measures: columns(measures),
         grain: columns(grain),
         gates: toml::Table::new(),
+        queries: Vec::new(),
     }
 }
 
@@ -123,4 +124,11 @@ fn the_result_says_what_is_wanted_and_keeps_the_rest() {
         }
     }
     assert_eq!(checked, 3 * 4 * 3 * 3 * 9);
+}
+
+#[test]
+fn queries_stay_as_they_are() {
+    let file = "[tables.t]\nqueries = [\"a = 1\"]  # asked every morning\nkey = [\"a\"]\n";
+    let edited = set_table(file, "t", &wanted(&["b"], &[], &[], &[])).unwrap();
+    assert_eq!(edited, file.replace("key = [\"a\"]", "key = [\"b\"]"));
 }

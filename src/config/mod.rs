@@ -16,6 +16,7 @@ pub use engine::EngineConfig;
 
 use crate::error::{Context, Error, ErrorKind, Result};
 use crate::gate::Thresholds;
+use crate::plan::layouts::Limits;
 
 /// The themes of the terminal UI.
 pub const THEMES: [&str; 4] = ["dark", "light", "high-contrast", "mono"];
@@ -33,6 +34,8 @@ pub struct Config {
     pub engine: EngineConfig,
     /// Thresholds for every table.
     pub gates: Thresholds,
+    /// Sizes that advice about layouts goes by.
+    pub layout: Limits,
     /// What is known about single tables, by name.
     pub tables: BTreeMap<String, TableConfig>,
 }
@@ -45,6 +48,7 @@ impl Default for Config {
             lakes: BTreeMap::new(),
             engine: EngineConfig::default(),
             gates: Thresholds::default(),
+            layout: Limits::default(),
             tables: BTreeMap::new(),
         }
     }
@@ -63,6 +67,8 @@ pub struct TableConfig {
     pub measures: Vec<String>,
     /// Columns of which no value may vanish, such as the company.
     pub grain: Vec<String>,
+    /// Conditions that people ask the table for: layouts are tried with them.
+    pub queries: Vec<String>,
     /// Thresholds that differ from the global ones.
     pub gates: toml::Table,
 }
@@ -100,6 +106,9 @@ impl Config {
             return Err(bad(format!("there is no theme \"{}\"; the themes are {}", config.theme, THEMES.join(", "))));
         }
         config.engine.check().map_err(|e| bad(format!("[engine]: {}", e.message)))?;
+        if let Some(said) = config.layout.mistake() {
+            return Err(bad(format!("[layout]: {said}")));
+        }
         let written: toml::Table = toml::from_str(text).map_err(|e| bad(e.to_string()))?;
         let global = written.get("gates").and_then(toml::Value::as_table).cloned().unwrap_or_default();
         if let Some(said) = config.gates.mistake(&global) {

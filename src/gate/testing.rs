@@ -60,7 +60,7 @@ pub fn sliced(mut plan: Plan) -> Plan {
         Spec::Scd2(kind) => kind.rows.slice = Some("p > 'a'".into()),
         Spec::Append(kind) => kind.rows.slice = Some("p > 'a'".into()),
         Spec::Merge(kind) => kind.rows.slice = Some("p > 'a'".into()),
-        Spec::Restore(_) | Spec::RestoreRows(_) | Spec::Undo(_) | Spec::UndoRows(_) => {}
+        Spec::Restore(_) | Spec::RestoreRows(_) | Spec::Undo(_) | Spec::UndoRows(_) | Spec::Vacuum(_) => {}
         Spec::Repartition(_) | Spec::Optimize(_) => {}
     }
     plan

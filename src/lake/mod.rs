@@ -4,6 +4,7 @@
 pub mod commit;
 pub mod data;
 pub mod discovery;
+pub mod folder;
 pub mod independent;
 pub mod inside;
 pub mod left_overs;

@@ -14,7 +14,7 @@ use super::overrides::overridden;
 use super::prepare::{classify, matching};
 use super::rebase::Footprint;
 use super::refusals::table_refusals;
-use super::{changes, clock, exchange, plan_file, recover, relayout, spool, verify};
+use super::{changes, clock, exchange, plan_file, recover, relayout, spool, vacuum, verify};
 use crate::engine::Staged;
 use crate::engine::local::{discard_staged, left_behind};
 use crate::error::{Context as _, Error, ErrorKind, Result};
@@ -160,6 +160,9 @@ async fn carry_out(run: &Run<'_>, entry: &mut Entry) -> Result<ApplyReport> {
         Change::Rows(_) => stage_rows(run).await?,
         Change::Layout(_) => relayout::stage(plan, pinned, newest.snapshot(), run.id, progress).await?,
         Change::Files(_) => exchange_files(plan, pinned).await?,
+        Change::Vacuum(_) => {
+            return vacuum::sweep(plan, run.id, newest, run.journal, entry, progress).await;
+        }
     };
     // Before the removals get their times, so that nothing is promised for longer.
     let removed_at = chrono::Utc::now().timestamp_millis();
@@ -398,7 +401,7 @@ pub(super) fn undo_command_for(table: &str, operation: &str) -> String {
 }
 
 /// A word that a shell takes as it is.
-fn shell_word(text: &str) -> String {
+pub(super) fn shell_word(text: &str) -> String {
     let plain = text.chars().all(|c| c.is_alphanumeric() || "/._-+=:@".contains(c));
     if plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }

@@ -8,6 +8,7 @@ use crate::config::{Config, EngineConfig, TableConfig, folders};
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate::{Thresholds, Tuning};
 use crate::journal::Journal;
+use crate::plan::layouts::Limits;
 
 #[derive(Debug, Clone)]
 pub struct Context {
@@ -31,6 +32,7 @@ pub struct TableSettings {
     /// What holds where the table's section says nothing.
     pub global: Thresholds,
     pub engine: EngineConfig,
+    pub layout: Limits,
 }
 
 impl TableSettings {
@@ -93,11 +95,16 @@ impl Context {
     /// `BadConfig` for thresholds that do not fit.
     pub fn settings(&self, names: &[&str]) -> Result<TableSettings> {
         let (engine, global) = (self.config.engine.clone(), self.config.gates.clone());
+        let layout = self.config.layout.clone();
         Ok(match self.config.table(names) {
-            Some((section, known)) => {
-                TableSettings { known: known.clone(), thresholds: self.config.thresholds(section)?, global, engine }
-            }
-            None => TableSettings { known: TableConfig::default(), thresholds: global.clone(), global, engine },
+            Some((section, known)) => TableSettings {
+                known: known.clone(),
+                thresholds: self.config.thresholds(section)?,
+                global,
+                engine,
+                layout,
+            },
+            None => TableSettings { known: TableConfig::default(), thresholds: global.clone(), global, engine, layout },
         })
     }
 

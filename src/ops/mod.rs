@@ -6,6 +6,7 @@
 mod applied;
 pub mod apply;
 mod between;
+pub mod breakers;
 pub mod browse;
 mod changes;
 mod chosen;
@@ -21,7 +22,9 @@ mod entry;
 mod exchange;
 pub mod export;
 mod generated;
+pub mod health;
 pub mod keys;
+pub mod layouts;
 pub mod left_overs;
 mod numbers;
 mod once;
@@ -45,9 +48,11 @@ pub mod strategy;
 mod table_config;
 pub mod undo;
 mod undo_rows;
+pub mod vacuum;
 mod verify;
 
 pub use apply::{ApplyOptions, ApplyReport, apply};
+pub use breakers::breakers;
 pub use browse::{At, OpenTable, RowPage};
 pub use compare::{Comparison, compare};
 pub use context::Context;
@@ -55,6 +60,8 @@ pub use diff::{Diff, DiffRequest, diff};
 pub use discover::{TableSummary, find_tables};
 pub use effect_rows::ColumnChanges;
 pub use export::{Exported, export_effect};
+pub use health::{Health, health};
+pub use layouts::{LayoutReport, LayoutRequest, exact_layout, layouts};
 pub use prepare::{Prepared, SourceRequest, prepare};
 pub use profile::{SourceProfile, profile_source};
 pub use recover::recover;
@@ -65,6 +72,7 @@ pub use statement::{Binding, Outline, OverwriteMode, from_statement, merge_of_cl
 pub use strategy::{Scd2Columns, Strategy};
 pub use table_config::{ConfigChange, SavedConfig, save_table_config, table_config_change, table_gates_change};
 pub use undo::{UndoRequest, plan_redo, plan_undo, prepare_undo};
+pub use vacuum::{VacuumRequest, prepare_vacuum};
 
 /// Forgets a plan that will not be carried out: rows that were kept for it go.
 pub fn forget(context: &Context, plan: &crate::plan::Plan) {

@@ -29,6 +29,10 @@ fn operation(version: u64, lines: &[Line]) -> Option<Operation> {
     let info = lines.iter().find_map(|l| l.commit_info.as_ref())?;
     let own = info.get("partwise").and_then(Json::as_object)?;
     let text = |key: &str| own.get(key).and_then(Json::as_str).map(str::to_owned);
+    // What left the folder does not come back.
+    if text("operation").as_deref() == Some("vacuum") {
+        return None;
+    }
     let names = own.get("key").and_then(Json::as_array).into_iter().flatten();
     Some(Operation {
         id: text("id")?,

@@ -312,7 +312,7 @@ fn rules_of<'a>(specs: impl Iterator<Item = &'a Spec>) -> Result<Vec<RowRule>> {
     specs
         .map(|spec| match spec.lower() {
             Change::Rows(rule) => Ok(rule),
-            Change::Files(_) | Change::Layout(_) => Err(no_rule()),
+            Change::Files(_) | Change::Layout(_) | Change::Vacuum(_) => Err(no_rule()),
         })
         .collect()
 }

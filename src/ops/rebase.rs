@@ -39,6 +39,8 @@ impl Footprint {
             Change::Files(_) if matches!(&plan.spec, Spec::Restore(r) if r.partitions.is_none()) => None,
             // Partitions of two layouts mean nothing beside each other.
             Change::Files(_) if plan.spec.kind().brings_back().is_some_and(|(_, metadata)| metadata) => None,
+            // It changes nothing that a version is made of.
+            Change::Vacuum(_) => Some(HashSet::new()),
             Change::Files(_) => Some(partitions(plan, metadata)?.into_iter().collect()),
             // What only adds sees nothing of the table.
             Change::Rows(rule) if rule.pairing == Pairing::Never => Some(HashSet::new()),

@@ -80,7 +80,9 @@ async fn settle(context: &Context, journal: &Journal, entry: &Entry) -> Result<O
         End::Committed(version) => {
             entry.outcome = Outcome::Committed;
             entry.version_after = version;
-            entry.undo = version.map(|_| undo_command_for(&entry.table, &entry.id));
+            // What left the folder does not come back.
+            let takes_back = version.filter(|_| entry.operation != "vacuum");
+            entry.undo = takes_back.map(|_| undo_command_for(&entry.table, &entry.id));
             let commit =
                 version.map_or("its commit, no longer in the log,".into(), |v| format!("its commit, version {v},"));
             entry.message = Some(format!("{how}; {commit} stands; it was not verified"));

@@ -1,14 +1,15 @@
 //! The small algebra that plan kinds lower to and engines implement.
 //!
 //! A kind is a [`Change`]: a rule for rows (overwrite, replace-where, append,
-//! MERGE, SCD 2), an exchange of whole files (undo, restore), or another layout
-//! of the same rows (repartition, optimize).
+//! MERGE, SCD 2), an exchange of whole files (undo, restore), another layout of
+//! the same rows (repartition, optimize), or files that leave the folder (vacuum).
 //! Engines know only this page, so a new kind needs no engine code.
 
 use serde::{Deserialize, Serialize};
 
 use super::clauses::{Clauses, MatchedAction, On};
 use super::relayout::Relayout;
+use super::vacuum::VacuumFile;
 use crate::table::file::FileId;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +17,8 @@ pub enum Change {
     Rows(RowRule),
     Files(FileExchange),
     Layout(Relayout),
+    /// Files that no retained version needs leave the folder; the table stays.
+    Vacuum(Vec<VacuumFile>),
 }
 
 /// What becomes of each source row and each target row.

@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::algebra::Change;
 use super::output::OutputShape;
 use super::view::SourceView;
-use super::{KeyFacts, RowTotals, append, merge, optimize, overwrite, repartition, replace_where, restore, scd2, undo};
+use super::{
+    KeyFacts, RowTotals, append, merge, optimize, overwrite, repartition, replace_where, restore, scd2, undo, vacuum,
+};
 use crate::table::features::WriteKind;
 
 /// What a kind of plan says about itself. Everything else goes by the
@@ -128,6 +130,7 @@ kinds! {
     RestoreRows => restore::RestoreRows,
     Undo => undo::Undo,
     UndoRows => undo::UndoRows,
+    Vacuum => vacuum::Vacuum,
 }
 
 impl Spec {

@@ -13,6 +13,7 @@ pub mod delivery;
 pub mod effect;
 pub mod key_candidates;
 pub mod kinds;
+pub mod layouts;
 pub mod measures;
 pub mod merge;
 pub mod near_keys;
@@ -29,6 +30,7 @@ pub mod script;
 pub mod slice;
 pub mod technical;
 pub mod undo;
+pub mod vacuum;
 pub mod view;
 
 use serde::{Deserialize, Serialize};
@@ -359,6 +361,7 @@ impl Plan {
         let exchanges = match self.spec.lower() {
             Change::Files(files) => !files.remove.is_empty() || !files.add.is_empty(),
             Change::Layout(_) => self.files.removed > 0,
+            Change::Vacuum(files) => !files.is_empty(),
             Change::Rows(_) => false,
         };
         [r.inserted, updated, r.deleted].iter().any(|n| *n > 0) || exchanges || !self.metadata_changes.is_empty()

@@ -8,11 +8,13 @@ mod evaluate;
 pub mod grid;
 mod parse;
 pub mod polars;
+mod prune;
 pub(crate) mod row;
 
 pub use ast::{Comparison, Expr, Operand};
 pub use checks::RowChecks;
 pub use grid::Grid;
+pub use prune::Bounds;
 pub use row::{Bound, RowExpr, Scope, Side};
 
 use crate::error::{Error, ErrorKind, Result};

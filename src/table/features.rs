@@ -69,6 +69,8 @@ pub enum WriteKind {
     /// Puts files back that the log knew before.
     Inverse,
     Restore,
+    /// Removes files that no retained version needs.
+    Vacuum,
 }
 
 impl Protocol {
@@ -145,7 +147,7 @@ impl Protocol {
             None => {}
         }
         // Files may go where their rows stay (protocol, "Append-only Tables").
-        let keeps_rows = matches!(kind, WriteKind::Append | WriteKind::Layout);
+        let keeps_rows = matches!(kind, WriteKind::Append | WriteKind::Layout | WriteKind::Vacuum);
         if metadata.flag("delta.appendOnly") && !keeps_rows {
             reasons.push("delta.appendOnly = true (rows may only be added)".into());
         }

@@ -3,6 +3,7 @@
 //! Pure: nothing here reads a file or knows an engine. `lake` fills these types
 //! from storage; everything else works on them.
 
+pub mod duration;
 pub mod evolution;
 pub mod features;
 pub mod file;

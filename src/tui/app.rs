@@ -10,6 +10,7 @@ use super::screens::form::FormScreen;
 use super::screens::gates::GatesScreen;
 use super::screens::keys::KeysScreen;
 use super::screens::lake::LakeScreen;
+use super::screens::layouts::LayoutsScreen;
 use super::screens::paste::PasteScreen;
 use super::screens::table::TableScreen;
 use super::shared::Core;
@@ -25,6 +26,7 @@ pub enum Screen {
     Paste(Box<PasteScreen>),
     Keys(Box<KeysScreen>),
     Gates(Box<GatesScreen>),
+    Layouts(Box<LayoutsScreen>),
     Compare(Box<CompareScreen>),
     Changes(Box<ChangesScreen>),
     Apply(Box<ApplyScreen>),
@@ -85,6 +87,7 @@ impl App {
             Screen::Form(form) => form.facts(&mut facts),
             Screen::Paste(_) => {}
             Screen::Keys(keys) => keys.facts(&mut facts, &self.core),
+            Screen::Layouts(layouts) => layouts.facts(&mut facts),
             Screen::Gates(gates) => gates.facts(&mut facts),
             Screen::Compare(compare) => compare.facts(&mut facts),
             Screen::Changes(changes) => changes.facts(&mut facts),
@@ -104,6 +107,7 @@ impl Screen {
             Screen::Paste(_) => vec![Scope::Paste, Scope::Any],
             Screen::Keys(_) => vec![Scope::Keys, Scope::List, Scope::Any],
             Screen::Gates(_) => vec![Scope::Gates, Scope::List, Scope::Any],
+            Screen::Layouts(_) => vec![Scope::Layouts, Scope::List, Scope::Any],
             Screen::Compare(_) => vec![Scope::Compare, Scope::List, Scope::Any],
             Screen::Changes(_) => vec![Scope::Changes, Scope::List, Scope::Any],
             Screen::Apply(_) => vec![Scope::Apply, Scope::Any],
@@ -122,6 +126,7 @@ impl Screen {
             Screen::Paste(paste) => paste.candidates.job().into_iter().collect(),
             Screen::Keys(keys) => keys.load.job().into_iter().collect(),
             Screen::Gates(gates) => gates.change.job().into_iter().collect(),
+            Screen::Layouts(layouts) => [layouts.load.job(), layouts.looked.job()].into_iter().flatten().collect(),
             Screen::Compare(compare) => [compare.load.job(), compare.diff.job()].into_iter().flatten().collect(),
             Screen::Changes(changes) => [changes.load.job(), changes.page.job()].into_iter().flatten().collect(),
             Screen::Apply(apply) => apply.load.job().into_iter().collect(),

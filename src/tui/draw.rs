@@ -8,7 +8,7 @@ use super::app::{App, Screen};
 use super::msg::Failure;
 use super::overlays;
 use super::screens::{
-    apply, changes, compare, compare_rows, current, form, gates, keys, lake, partitions, paste, rows, table,
+    apply, changes, compare, compare_rows, current, form, gates, keys, lake, layouts, partitions, paste, rows, table,
 };
 use super::shared::Core;
 use super::text::{fit, width, wrap};
@@ -45,6 +45,7 @@ fn paint_all(buf: &mut Buffer, area: Rect, app: &App) {
         Screen::Form(screen) => form::draw(buf, body, screen, &app.core),
         Screen::Paste(screen) => paste::draw(buf, body, screen, &app.core),
         Screen::Keys(screen) => keys::draw(buf, body, screen, &app.core),
+        Screen::Layouts(screen) => layouts::draw(buf, body, screen, &app.core),
         Screen::Gates(screen) => gates::draw(buf, body, screen, &app.core),
         Screen::Compare(screen) => compare::draw(buf, body, screen, &app.core),
         Screen::Changes(screen) => changes::draw(buf, body, screen, &app.core),
@@ -71,6 +72,7 @@ fn title(buf: &mut Buffer, area: Rect, app: &App) {
         Screen::Form(screen) => (format!("{} · compare", escape_controls(&screen.info.name)), Vec::new()),
         Screen::Paste(screen) => (format!("{} · statement", escape_controls(&screen.info.name)), Vec::new()),
         Screen::Keys(screen) => (format!("{} · keys", escape_controls(&screen.info.name)), Vec::new()),
+        Screen::Layouts(screen) => (layouts::title(screen), Vec::new()),
         Screen::Gates(screen) => (format!("{} · gates", escape_controls(&screen.info.name)), Vec::new()),
         Screen::Compare(screen) => (compare::title(screen), Vec::new()),
         Screen::Changes(screen) => (changes::title(screen), Vec::new()),
@@ -126,6 +128,7 @@ fn listed(screen: &Screen, core: &Core) -> Option<String> {
             table::Tab::Files => &table.files.list.grid,
             table::Tab::Schema => &table.schema.grid,
             table::Tab::History => &table.history.grid,
+            table::Tab::Health => &table.health.grid,
             table::Tab::Overview | table::Tab::Partitions | table::Tab::Rows => return None,
         },
         Screen::Compare(compare) => match compare.pane {
@@ -138,6 +141,7 @@ fn listed(screen: &Screen, core: &Core) -> Option<String> {
             changes::Pane::Partitions => &screen.partitions_grid,
         },
         Screen::Keys(screen) => &screen.grid,
+        Screen::Layouts(screen) => &screen.grid,
         Screen::Gates(screen) => &screen.grid,
         Screen::Form(_) | Screen::Paste(_) | Screen::Apply(_) => return None,
     };

@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::msg::{Answer, Failure, JobId, Msg, Request, TableInfo, TableKey, apply_options};
+use super::screens::layouts::Looked;
 use super::{planning, sources};
 use crate::config::Config;
 use crate::error::{Context as _, Error, ErrorKind, Result};
@@ -226,6 +227,29 @@ async fn perform(
         Request::Diff { plan, effect, offset, limit } => {
             let rows = rows_of(&shared, &plan)?;
             Answer::Diff { page: rows.page(effect, offset, limit).await?, offset }
+        }
+        Request::Health(key) => {
+            let table = shared.table(&key).await?;
+            Answer::Health(Box::new(ops::health(context, &table, &progress).await?))
+        }
+        Request::Layouts(key) => {
+            let table = shared.table(&key).await?;
+            let request = ops::LayoutRequest::default();
+            Answer::Layouts(Box::new(ops::layouts(context, &table, &request, &progress).await?))
+        }
+        Request::ExactLayout { table, by } => {
+            let table = shared.table(&table).await?;
+            let candidate = ops::exact_layout(context, &table, &by, &[], &progress).await?;
+            let breakers = ops::breakers(&table, &by, &progress).await?;
+            Answer::ExactLayout(Box::new(Looked { candidate, breakers }))
+        }
+        Request::PlanRepartition { location, by } => {
+            Answer::Planned(Box::new(planning::repartition(context, &location, &by, &progress).await?))
+        }
+        Request::PlanVacuum { location } => {
+            let table = OpenTable::open(context, &location, At::Latest).await?;
+            let plan = ops::prepare_vacuum(context, &table, &ops::VacuumRequest::default(), &progress).await?;
+            Answer::Planned(Box::new(plan))
         }
         Request::PlanRestore { location, to, partitions } => {
             let table = OpenTable::open(context, &location, At::Latest).await?;

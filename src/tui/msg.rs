@@ -5,6 +5,7 @@ use std::time::Duration;
 use crossterm::event::KeyEvent;
 
 use super::asked::Asked;
+use super::screens::layouts::Looked;
 use crate::config::TableConfig;
 use crate::error::{Error, ErrorKind};
 use crate::gate::{self, Evidence, Thresholds};
@@ -13,11 +14,12 @@ use crate::ops::diff::{Diff, DiffPartition, DiffTotals, FileCounts};
 use crate::ops::keys::KeyReport;
 use crate::ops::prepare::DiffPage;
 use crate::ops::{
-    ApplyOptions, ApplyReport, At, Comparison, ConfigChange, OpenTable, RowPage, SavedConfig, ScriptEngine,
-    SourceProfile, TableSummary,
+    ApplyOptions, ApplyReport, At, Comparison, ConfigChange, Health, LayoutReport, OpenTable, RowPage, SavedConfig,
+    ScriptEngine, SourceProfile, TableSummary,
 };
 use crate::plan::advice::{self, Delivery};
 use crate::plan::kinds::Class;
+use crate::plan::layouts::LayoutBy;
 use crate::plan::technical::TechnicalProposal;
 use crate::plan::{Effect, Plan};
 use crate::progress::ProgressState;
@@ -150,6 +152,22 @@ pub enum Request {
         effect: Effect,
         path: String,
     },
+    /// Small files, skew, removed files, and what mending costs.
+    Health(TableKey),
+    /// Layouts that the table could have.
+    Layouts(TableKey),
+    /// One of them, counted in a pass over the table, and what it would break.
+    ExactLayout {
+        table: TableKey,
+        by: LayoutBy,
+    },
+    PlanRepartition {
+        location: String,
+        by: LayoutBy,
+    },
+    PlanVacuum {
+        location: String,
+    },
     PlanRestore {
         location: String,
         to: u64,
@@ -193,6 +211,9 @@ pub enum Answer {
     Compared(Box<Compared>),
     Profiled(Box<SourceProfile>),
     Keys(Box<KeyReport>),
+    Health(Box<Health>),
+    Layouts(Box<LayoutReport>),
+    ExactLayout(Box<Looked>),
     ConfigChange(Box<ConfigChange>),
     ConfigSaved(Box<SavedConfig>),
     Changes(Box<Changes>),
@@ -376,6 +397,11 @@ impl Request {
             Request::Changes { .. } => "comparing versions",
             Request::Diff { .. } => "reading rows of the plan",
             Request::PlanRestore { .. } => "planning the restore",
+            Request::Health(_) => "looking at the table's health",
+            Request::Layouts(_) => "trying layouts",
+            Request::ExactLayout { .. } => "counting the layout",
+            Request::PlanRepartition { .. } => "planning the switch",
+            Request::PlanVacuum { .. } => "planning the vacuum",
             Request::PlanUndo { .. } => "planning the undo",
             Request::PlanRedo { .. } => "planning the redo",
             Request::Apply { .. } => "applying",
@@ -393,6 +419,10 @@ impl Request {
                 | Request::Changes { .. }
                 | Request::Keys { .. }
                 | Request::Export { .. }
+                | Request::Layouts(_)
+                | Request::ExactLayout { .. }
+                | Request::PlanRepartition { .. }
+                | Request::PlanVacuum { .. }
                 | Request::PlanRestore { .. }
                 | Request::PlanUndo { .. }
                 | Request::PlanRedo { .. }

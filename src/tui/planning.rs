@@ -3,11 +3,12 @@
 
 use super::asked::Asked;
 use super::msg::{Changes, Compared};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::ops::keys::{KeyReport, KeyRequest, diagnose_keys};
 use crate::ops::prepare::EffectRows;
 use crate::ops::{self, At, Context, DiffRequest, OpenTable, Prepared, SourceProfile, SourceRequest, Strategy};
-use crate::plan::Spec;
+use crate::plan::layouts::LayoutBy;
+use crate::plan::{Plan, Spec};
 use crate::progress::Progress;
 
 /// Handles to the rows behind plans, by plan id.
@@ -136,4 +137,20 @@ pub async fn keys(
     table.settings.known.key = key.clone();
     let request = KeyRequest { source, key, filter: None, limit: GROUPS };
     diagnose_keys(context, &table, &request, progress).await
+}
+
+/// The plan of a switch of partition columns.
+///
+/// # Errors
+/// `Refused`, with the command that makes the plan: the wizard looks, and the
+/// rewrite is started from the command line.
+pub async fn repartition(context: &Context, location: &str, by: &LayoutBy, _progress: &Progress) -> Result<Plan> {
+    let table = OpenTable::open(context, location, At::Latest).await?;
+    let sort = match by.sort_by.is_empty() {
+        true => String::new(),
+        false => format!(" --sort-by {}", by.sort_by.join(",")),
+    };
+    let said = format!("a switch of {} is not started from this screen", table.name);
+    Err(Error::new(ErrorKind::Refused, said)
+        .hint(format!("partwise plan repartition {location} --by \"{}\"{sort}", by.argument())))
 }

@@ -64,6 +64,7 @@ pub fn info() -> TableInfo {
         thresholds: Thresholds::default(),
         global: Thresholds::default(),
         engine: Default::default(),
+        layout: Default::default(),
     };
     settings.known.key = vec!["doc_number".into()];
     TableInfo {

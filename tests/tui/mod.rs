@@ -5,6 +5,7 @@ mod data;
 mod driver;
 mod gates;
 mod journeys;
+mod layouts;
 mod partitions;
 mod screens;
 mod strategies;

@@ -7,9 +7,11 @@ mod demo;
 mod diff;
 mod files;
 mod gates;
+mod health;
 mod history;
 mod journal;
 mod keys;
+mod layouts;
 mod partitions;
 mod plan;
 mod redo;
@@ -61,6 +63,10 @@ registry! {
     Diff => diff,
     /// Say what is wrong with a key, or which columns could be one
     Keys => keys,
+    /// Say how a table is: small files, skew, removed files, gaps, left-overs
+    Health => health,
+    /// Say how a table would lie under other partition columns
+    Layouts => layouts,
     /// Show what is judged before a write to a table, and by which thresholds; change them
     Gates => gates,
     /// Set every write strategy for a source side by side

@@ -7,7 +7,8 @@ use super::{count, plural, roles};
 use crate::plan::measures::measures;
 use crate::plan::relayout::Order;
 use crate::plan::script::is_offered;
-use crate::plan::{Change, Layout, Plan, PlanPartition, slice};
+use crate::plan::vacuum::{Vacuum, Why};
+use crate::plan::{Change, Layout, Plan, PlanPartition, Spec, slice};
 use crate::table::number::{bytes, grouped, grouped_text};
 use crate::table::value::escape_controls;
 
@@ -15,6 +16,9 @@ use crate::table::value::escape_controls;
 const MAX_PARTITIONS: usize = 50;
 
 pub fn render(plan: &Plan) -> String {
+    if let Spec::Vacuum(spec) = &plan.spec {
+        return vacuum(plan, spec);
+    }
     let mut out = format!("{} {} at version {}\n", plan.operation, plan.table, plan.version);
     if let Some(source) = &plan.source {
         out += &format!("source   {} ({}, {})\n", source.uri, source.format, plural(source.files, "file"));
@@ -36,6 +40,30 @@ pub fn render(plan: &Plan) -> String {
     out += &partitions(plan);
     out += &files(plan);
     out += &layout(plan);
+    out += &said(plan);
+    out += &format!("\nverdict  {}\n", plan.verdict.as_str());
+    out
+}
+
+/// A VACUUM has no rows: what goes, and what follows from it.
+fn vacuum(plan: &Plan, spec: &Vacuum) -> String {
+    let mut out = escape_lines(&format!("vacuum {} at version {}\n", plan.table, plan.version));
+    let mut table = Table::default().right("size").left("why").left("file");
+    for file in spec.files.iter().take(MAX_PARTITIONS) {
+        let why = match file.why {
+            Why::Removed => "removed",
+            Why::Unknown => "not in the log",
+            Why::ChangeData => "change data",
+        };
+        table.push([bytes(file.size), why.to_owned(), file.path.clone()]);
+    }
+    if !spec.files.is_empty() {
+        out += &format!("\n{}", table.render());
+    }
+    if spec.files.len() > MAX_PARTITIONS {
+        out += &format!("… and {} more files (--json lists them)\n", spec.files.len() - MAX_PARTITIONS);
+    }
+    out += &format!("\nfiles    {} would go ({})\n", grouped(plan.files.removed), bytes(plan.files.removed_bytes));
     out += &said(plan);
     out += &format!("\nverdict  {}\n", plan.verdict.as_str());
     out

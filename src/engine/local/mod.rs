@@ -40,6 +40,7 @@ mod verdicts;
 pub mod verify;
 mod visitor;
 mod walk;
+pub mod whatif;
 mod wire;
 mod write;
 

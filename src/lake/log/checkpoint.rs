@@ -17,7 +17,7 @@ use deltalake::parquet::arrow::arrow_reader::{
 use deltalake::parquet::file::FOOTER_SIZE;
 use deltalake::parquet::file::metadata::FooterTail;
 
-use super::action::{Add, Line, Sidecar, Txn, parse_lines};
+use super::action::{Add, Line, Remove, Sidecar, Txn, parse_lines};
 use super::segment::Checkpoint;
 use crate::error::{Context, Error, ErrorKind, Result};
 use crate::lake::data::guard;
@@ -104,8 +104,7 @@ pub async fn read_adds(
         }
     }
     for sidecar in sidecars {
-        let path = Path::parse(format!("_delta_log/_sidecars/{}", sidecar.path))
-            .context(ErrorKind::BadCheckpoint, || format!("the checkpoint names a strange sidecar {}", sidecar.path))?;
+        let path = sidecar_path(&sidecar)?;
         let bytes = store.get(&path).await?;
         adds_of_parquet(path.as_ref(), bytes, keep_rest, on_batch)?;
     }
@@ -192,6 +191,42 @@ fn opened(name: &str, bytes: Bytes, wanted: impl Fn(&str) -> bool) -> Result<Opt
     }
     let mask = ProjectionMask::leaves(builder.parquet_schema(), leaves);
     builder.with_projection(mask).with_batch_size(BATCH_ROWS).build().map(Some).map_err(|e| bad(name, e))
+}
+
+/// The tombstones of a checkpoint: files that were removed and may still be there.
+///
+/// # Errors
+/// `BadCheckpoint`, `Storage`.
+pub async fn read_removes(store: &TableStore, checkpoint: &Checkpoint) -> Result<Vec<Remove>> {
+    const WANTED: [&str; 4] = ["remove.path", "remove.deletionTimestamp", "remove.size", "remove.deletionVector."];
+    let mut removes = Vec::new();
+    let mut sidecars = Vec::new();
+    for part in &checkpoint.parts {
+        let bytes = store.get(&part.location).await?;
+        let name = part.location.as_ref();
+        let lines = match checkpoint.json {
+            true => json_lines(name, &bytes)?,
+            false => {
+                sidecars.extend(head_lines(name, bytes.clone(), &["sidecar."])?.into_iter().filter_map(|l| l.sidecar));
+                head_lines(name, bytes, &WANTED)?
+            }
+        };
+        for line in lines {
+            removes.extend(line.remove);
+            sidecars.extend(line.sidecar);
+        }
+    }
+    for sidecar in sidecars {
+        let path = sidecar_path(&sidecar)?;
+        let lines = head_lines(path.as_ref(), store.get(&path).await?, &WANTED)?;
+        removes.extend(lines.into_iter().filter_map(|l| l.remove));
+    }
+    Ok(removes)
+}
+
+fn sidecar_path(sidecar: &Sidecar) -> Result<Path> {
+    Path::parse(format!("_delta_log/_sidecars/{}", sidecar.path))
+        .context(ErrorKind::BadCheckpoint, || format!("the checkpoint names a strange sidecar {}", sidecar.path))
 }
 
 /// Where there is no footer, the decoder says so.

@@ -8,7 +8,7 @@ use roaring::RoaringTreemap;
 use crate::error::Result;
 use crate::lake::data::{DvPath, ReadFile, decode_deletion_vector, dv_location};
 use crate::lake::store::{Located, TableStore};
-use crate::table::file::DataFile;
+use crate::table::file::{DataFile, DeletionVector};
 
 /// Relative deletion-vector paths are plain; log paths are URL-encoded.
 const PLAIN: &AsciiSet = &CONTROLS.add(b'%');
@@ -18,7 +18,14 @@ const PLAIN: &AsciiSet = &CONTROLS.add(b'%');
 /// # Errors
 /// `BadDataFile` for a malformed descriptor.
 pub fn vector_path(file: &DataFile) -> Result<Option<String>> {
-    let Some(dv) = &file.deletion_vector else { return Ok(None) };
+    file.deletion_vector.as_ref().map_or(Ok(None), vector_of)
+}
+
+/// The same of a deletion vector; `None` for one that stands in the log itself.
+///
+/// # Errors
+/// `BadDataFile` for a malformed descriptor.
+pub fn vector_of(dv: &DeletionVector) -> Result<Option<String>> {
     Ok(match dv_location(dv)? {
         None => None,
         Some(DvPath::Relative(path)) => Some(utf8_percent_encode(&path, PLAIN).to_string()),

@@ -9,6 +9,7 @@ pub mod action;
 pub mod checkpoint;
 pub mod deletion_vectors;
 pub mod history;
+pub mod ledger;
 pub mod restorable;
 pub mod segment;
 pub mod snapshot;

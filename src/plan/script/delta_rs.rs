@@ -141,6 +141,10 @@ fn write(plan: &Plan, facts: &Facts) -> Result<String> {
             overwrite(Some(&shared_meaning(predicate, facts, Bare::Only)?))
         }
         Spec::Merge(_) | Spec::Scd2(_) => merge(plan, facts)?,
+        Spec::Vacuum(vacuum) => format!(
+            "table.vacuum(retention_hours={}, dry_run=False, commit_properties=commit, post_commithook_properties=hooks)\n",
+            vacuum.hours()?
+        ),
         Spec::RestoreRows(_) | Spec::UndoRows(_) => return Err(missing("a statement for rows that come back")),
         Spec::Repartition(_) | Spec::Optimize(_) => return Err(missing("a statement for another layout")),
     })

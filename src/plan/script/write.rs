@@ -34,6 +34,7 @@ pub(super) fn statement(plan: &Plan, facts: &Facts) -> Result<String> {
             replace(&table, predicate, &rows(plan, facts)?)
         }
         Spec::Merge(_) | Spec::Scd2(_) => merge(plan, facts, &table)?,
+        Spec::Vacuum(vacuum) => format!("VACUUM {table} RETAIN {} HOURS", vacuum.hours()?),
         Spec::RestoreRows(_) | Spec::UndoRows(_) => return Err(missing("a statement for rows that come back")),
         Spec::Repartition(_) | Spec::Optimize(_) => return Err(missing("a statement for another layout")),
     })

@@ -10,8 +10,9 @@ use ratatui::layout::Rect;
 
 use crate::action::Key;
 use crate::plan::kinds::Class;
-use crate::plan::{GateStatus, Plan, Verdict};
-use crate::table::number::grouped;
+use crate::plan::vacuum::Vacuum;
+use crate::plan::{GateStatus, Plan, Spec, Verdict};
+use crate::table::number::{bytes, grouped};
 use crate::table::value::escape_controls;
 use crate::tui::input::TextInput;
 use crate::tui::screens::form::field;
@@ -156,8 +157,20 @@ impl Confirm {
 }
 
 /// The facts of the plan: version, slice, rows, files, gates, the way back.
+fn vacuum(plan: &Plan, spec: &Vacuum) -> Vec<(String, Role)> {
+    let files = count(spec.files.len() as u64, "file", "files");
+    let mut lines = vec![(format!("v{} · {files} would go ({})", plan.version, bytes(spec.bytes())), Role::Text)];
+    let lost = !spec.lost_versions.is_empty() || !spec.lost_undos.is_empty();
+    let role = if lost { Role::Warn } else { Role::Text };
+    lines.extend(plan.findings.iter().map(|said| (escape_controls(said), role)));
+    lines
+}
+
 fn facts(confirm: &Confirm) -> Vec<(String, Role)> {
     let plan = &confirm.plan;
+    if let Spec::Vacuum(spec) = &plan.spec {
+        return vacuum(plan, spec);
+    }
     let rows = &plan.rows;
     let touched = plan.partitions.iter().filter(|p| !p.is_only_listed()).count();
     let partitions = count(touched as u64, "partition", "partitions");

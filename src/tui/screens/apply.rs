@@ -8,8 +8,8 @@ use ratatui::layout::Rect;
 use super::table::trouble;
 use crate::action::Facts;
 use crate::ops::ApplyReport;
-use crate::plan::Plan;
 use crate::plan::kinds::Class;
+use crate::plan::{Plan, Spec};
 use crate::progress::Phase;
 use crate::table::number::{bytes, grouped};
 use crate::table::value::escape_controls;
@@ -36,7 +36,7 @@ impl ApplyScreen {
     }
 
     pub fn facts(&self, facts: &mut Facts) {
-        facts.can_undo = self.load.value.as_ref().is_some_and(|r| r.version_after.is_some());
+        facts.can_undo = self.load.value.as_ref().is_some_and(|r| r.undo.is_some());
     }
 }
 
@@ -79,6 +79,10 @@ fn result(buf: &mut Buffer, area: Rect, screen: &ApplyScreen, report: &ApplyRepo
     let took = screen.took.map_or(String::new(), |t| format!(" · {:.1} s", t.as_secs_f64()));
     match report.version_after {
         None => lines.push(("✔ nothing to do: the table has these rows already; no commit was made".into(), Role::Ok)),
+        Some(version) if report.verified && matches!(screen.plan.spec, Spec::Vacuum(_)) => {
+            let files = count(report.files_removed, "file", "files");
+            lines.push((format!("✔ {files} removed; v{version} says so{took}"), Role::Ok));
+        }
         Some(version) if report.verified => {
             let rows = rows_now(&screen.plan, report);
             let slice = screen.plan.slice.as_deref().map_or(String::new(), |s| format!(" in {}", escape_controls(s)));

@@ -3,7 +3,7 @@
 use super::changes::{self, ChangedPartitions};
 use super::compare::Pane;
 use super::table::Tab;
-use super::{compare_rows, files, gates, history, keys, lake, partitions, rows, schema};
+use super::{compare_rows, files, gates, health, history, keys, lake, layouts, partitions, rows, schema};
 use crate::tui::app::Screen;
 use crate::tui::shared::Core;
 use crate::tui::widgets::grid::{GridState, Rows};
@@ -21,6 +21,7 @@ pub fn rows<'a>(screen: &'a Screen, core: &Core) -> Option<Box<dyn Rows + 'a>> {
                 Tab::Rows => Box::new(rows::rows(&table.rows)),
                 Tab::Schema => Box::new(schema::rows(info)),
                 Tab::History => Box::new(history::rows(&table.history, info, core.clock.wall_ms)),
+                Tab::Health => Box::new(health::rows(&table.health)),
             }
         }
         Screen::Compare(compare) => match compare.pane {
@@ -34,6 +35,7 @@ pub fn rows<'a>(screen: &'a Screen, core: &Core) -> Option<Box<dyn Rows + 'a>> {
         },
         Screen::Keys(screen) => Box::new(keys::rows(screen, core)),
         Screen::Gates(screen) => Box::new(gates::rows(screen)),
+        Screen::Layouts(screen) => Box::new(layouts::rows(screen)),
         Screen::Form(_) | Screen::Paste(_) | Screen::Apply(_) => return None,
     })
 }
@@ -49,6 +51,7 @@ pub fn grid(screen: &mut Screen) -> Option<&mut GridState> {
             Tab::Rows => &mut table.rows.grid,
             Tab::Schema => &mut table.schema.grid,
             Tab::History => &mut table.history.grid,
+            Tab::Health => &mut table.health.grid,
         },
         Screen::Compare(compare) => match compare.pane {
             Pane::Rows => &mut compare.rows_grid,
@@ -61,6 +64,7 @@ pub fn grid(screen: &mut Screen) -> Option<&mut GridState> {
         },
         Screen::Keys(screen) => &mut screen.grid,
         Screen::Gates(screen) => &mut screen.grid,
+        Screen::Layouts(screen) => &mut screen.grid,
         Screen::Form(_) | Screen::Paste(_) | Screen::Apply(_) => return None,
     })
 }
@@ -71,6 +75,8 @@ pub fn height(screen: &Screen, core: &Core) -> usize {
         Screen::Compare(compare) => compare.list_height(core),
         Screen::Changes(screen) => screen.list_height(core),
         Screen::Gates(screen) => screen.list_height(core),
+        Screen::Layouts(_) => layouts::list_height(core),
+        Screen::Table(table) if table.tab == Tab::Health => health::list_height(core),
         _ => core.list_height(),
     }
 }

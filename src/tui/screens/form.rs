@@ -112,6 +112,7 @@ impl FormScreen {
             measures: self.columns(MEASURES),
             grain: self.columns(GRAIN),
             gates: self.info.settings.known.gates.clone(),
+            queries: self.info.settings.known.queries.clone(),
         }
     }
 

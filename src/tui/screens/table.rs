@@ -1,15 +1,16 @@
-//! One table at one version, in six tabs.
+//! One table at one version, in seven tabs.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::files::FilesTab;
+use super::health::HealthTab;
 use super::history::HistoryTab;
 use super::overview::OverviewTab;
 use super::partitions::PartitionsTab;
 use super::rows::RowsTab;
 use super::schema::SchemaTab;
-use super::{files, history, overview, partitions, rows, schema};
+use super::{files, health, history, overview, partitions, rows, schema};
 use crate::action::{Facts, Scope};
 use crate::table::history::Restorable;
 use crate::table::value::escape_controls;
@@ -29,10 +30,12 @@ pub enum Tab {
     Rows,
     Schema,
     History,
+    Health,
 }
 
 impl Tab {
-    pub const ALL: [Tab; 6] = [Tab::Overview, Tab::Partitions, Tab::Files, Tab::Rows, Tab::Schema, Tab::History];
+    pub const ALL: [Tab; 7] =
+        [Tab::Overview, Tab::Partitions, Tab::Files, Tab::Rows, Tab::Schema, Tab::History, Tab::Health];
 
     pub fn title(self) -> &'static str {
         match self {
@@ -42,6 +45,7 @@ impl Tab {
             Tab::Rows => "Rows",
             Tab::Schema => "Schema",
             Tab::History => "History",
+            Tab::Health => "Health",
         }
     }
 
@@ -53,6 +57,7 @@ impl Tab {
             Tab::Rows => Scope::Rows,
             Tab::Schema => Scope::Schema,
             Tab::History => Scope::History,
+            Tab::Health => Scope::Health,
         }
     }
 
@@ -79,6 +84,7 @@ pub struct TableScreen {
     pub rows: RowsTab,
     pub schema: SchemaTab,
     pub history: HistoryTab,
+    pub health: HealthTab,
     /// Go on to the comparison once the table is open.
     pub compare_next: bool,
 }
@@ -104,6 +110,7 @@ impl TableScreen {
             self.files.load.job(),
             self.rows.load.job(),
             self.history.load.job(),
+            self.health.load.job(),
         ]
         .into_iter()
         .flatten()
@@ -122,6 +129,7 @@ impl TableScreen {
             Tab::Rows => !self.rows.window.is_empty(),
             Tab::Schema => self.info.value.is_some(),
             Tab::History => self.history.selected().is_some(),
+            Tab::Health => self.health.load.value.as_ref().is_some_and(|h| !h.findings.is_empty()),
         };
         facts.marked = !self.partitions.marks.is_empty();
         facts.filtered = self.history.filter.is_some();
@@ -183,6 +191,7 @@ pub fn draw(buf: &mut Buffer, area: Rect, screen: &TableScreen, core: &Core) {
         Tab::Rows => rows::draw(buf, area, screen, core),
         Tab::Schema => schema::draw(buf, area, screen, info, core),
         Tab::History => history::draw(buf, area, screen, core),
+        Tab::Health => health::draw(buf, area, screen, core),
     }
 }
 

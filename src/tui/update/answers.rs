@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::{changes, compare, paste, table};
+use super::{changes, compare, layouts, paste, table};
 use crate::action::Id;
 use crate::error::ErrorKind;
 use crate::ops::SavedConfig;
@@ -72,6 +72,7 @@ pub(super) fn answer(app: &mut App, id: JobId, answer: Answer) {
             _ => {}
         },
         Screen::Keys(keys) => in_keys(keys, core, answer),
+        Screen::Layouts(screen) => layouts::answer(screen, core, id, answer),
         Screen::Gates(gates) => {
             gates.change = Load::default();
             app.overlay = change_of_config(core, answer).or(app.overlay.take());
@@ -206,6 +207,7 @@ fn in_table(screen: &mut TableScreen, core: &mut Core, id: JobId, answer: Answer
             tab.window.offset = offset;
             tab.window.rows = page.rows;
         }
+        Answer::Health(health) => screen.health.load.finish(*health, now),
         Answer::History { commits, checked } => {
             let tab = &mut screen.history;
             let kept = tab.selected().map(|c| c.version);
@@ -233,6 +235,8 @@ fn failed(screen: &mut TableScreen, core: &mut Core, id: JobId, failure: Failure
         screen.files.load.fail(failure);
     } else if screen.rows.load.waits_for(id) {
         screen.rows.load.fail(failure);
+    } else if screen.health.load.waits_for(id) {
+        screen.health.load.fail(failure);
     } else if screen.history.load.value.is_some() {
         // The versions are there; only what is left of their files could not be found out.
         screen.history.checked = true;
@@ -255,6 +259,7 @@ fn settings_hold(app: &mut App, saved: &SavedConfig) {
             Screen::Form(form) => Some(&mut form.info),
             Screen::Paste(paste) => Some(&mut paste.info),
             Screen::Keys(keys) => Some(&mut keys.info),
+            Screen::Layouts(layouts) => Some(&mut layouts.info),
             Screen::Gates(gates) => Some(&mut gates.info),
             Screen::Compare(compare) => Some(&mut compare.info),
             Screen::Changes(changes) => Some(&mut changes.info),

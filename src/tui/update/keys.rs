@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
-use super::{changes, compare, form, gates, lake, navigate, overlays, paste, table};
+use super::{changes, compare, form, gates, lake, layouts, navigate, overlays, paste, table};
 use crate::action::{self, Id, Key, ctrl};
 use crate::tui::app::{App, Screen};
 use crate::tui::draw::too_small;
@@ -84,6 +84,7 @@ fn act(app: &mut App, id: Id) {
             Screen::Form(_) => form::act(app, id),
             Screen::Paste(_) => paste::act(app, id),
             Screen::Gates(_) => gates::act(app, id),
+            Screen::Layouts(_) => layouts::act(app, id),
             Screen::Keys(_) if id == Id::Open => take_key(app),
             Screen::Keys(_) if id == Id::Refresh => form::ask_keys(app),
             Screen::Keys(_) | Screen::Apply(_) => {}
@@ -188,6 +189,7 @@ fn refresh_below(app: &mut App) {
         Screen::Form(_)
         | Screen::Paste(_)
         | Screen::Keys(_)
+        | Screen::Layouts(_)
         | Screen::Gates(_)
         | Screen::Compare(_)
         | Screen::Changes(_)
@@ -234,6 +236,7 @@ fn open_filter(app: &mut App) {
         Screen::Form(_)
         | Screen::Paste(_)
         | Screen::Keys(_)
+        | Screen::Layouts(_)
         | Screen::Gates(_)
         | Screen::Compare(_)
         | Screen::Changes(_)

@@ -9,6 +9,7 @@ mod form;
 mod gates;
 mod keys;
 mod lake;
+mod layouts;
 mod navigate;
 mod overlays;
 mod paste;

@@ -32,6 +32,7 @@ fn ask(app: &mut App) {
         Screen::Compare(compare) => comparison(compare, &mut app.core, height),
         Screen::Changes(screen) => changes::settle(screen, &mut app.core, height),
         Screen::Paste(paste) => self::paste(paste, &mut app.core),
+        Screen::Layouts(layouts) => super::layouts::ask(layouts, &mut app.core),
         Screen::Lake(_) | Screen::Keys(_) | Screen::Gates(_) | Screen::Apply(_) => {}
     }
 }
@@ -70,6 +71,11 @@ fn table(table: &mut TableScreen, core: &mut Core, height: usize) {
                 core.load(&mut tab.load, Request::History { table: key, filter, check_files: false });
             } else if tab.load.value.is_some() && !tab.checked && !tab.load.is_loading() && tab.load.failure.is_none() {
                 core.load(&mut tab.load, Request::History { table: key, filter, check_files: true });
+            }
+        }
+        Tab::Health => {
+            if table.health.load.is_untouched() {
+                core.load(&mut table.health.load, Request::Health(key));
             }
         }
         Tab::Schema => {}

@@ -2,7 +2,7 @@
 
 use super::changes;
 use super::keys::plan_write;
-use super::{gates, paste};
+use super::{gates, layouts, paste};
 use crate::action::Id;
 use crate::ops::At;
 use crate::predicate::Predicate;
@@ -54,6 +54,16 @@ pub(super) fn act(app: &mut App, id: Id) {
             }
         }
         Id::OnlyMarked => only_marked(table),
+        Id::Layouts => {
+            if let Some(info) = table.info.value.clone() {
+                layouts::open(app, info);
+            }
+        }
+        Id::Vacuum => {
+            let Some(info) = &table.info.value else { return };
+            let (name, location) = (info.name.clone(), info.location.clone());
+            plan_write(app, Request::PlanVacuum { location: location.clone() }, name, location);
+        }
         Id::Restore => {
             let (Some(commit), Some(info)) = (table.history.selected(), &table.info.value) else { return };
             let (to, name, location) = (commit.version, info.name.clone(), info.location.clone());
@@ -103,6 +113,9 @@ pub(super) fn reread(table: &mut TableScreen, core: &mut Core) {
     if !table.files.load.is_untouched() {
         core.load(&mut table.files.load, Request::Files(key.clone()));
     }
+    if !table.health.load.is_untouched() {
+        core.load(&mut table.health.load, Request::Health(key.clone()));
+    }
     if !table.history.load.is_untouched() {
         table.history.checked = false;
         let filter = table.history.filter.clone();
@@ -126,7 +139,7 @@ fn sort(table: &mut TableScreen) {
             table.files.list.sort();
             table.files.arrange(&columns);
         }
-        Tab::Overview | Tab::Rows | Tab::Schema | Tab::History => {}
+        Tab::Overview | Tab::Rows | Tab::Schema | Tab::History | Tab::Health => {}
     }
 }
 
@@ -242,7 +255,7 @@ pub(super) fn filter(table: &TableScreen) -> Option<(String, &'static str)> {
         Tab::Files => (table.files.list.filter.clone(), "a part of the path or the partition"),
         Tab::Rows => (table.rows.filter.clone().unwrap_or_default(), CONDITION),
         Tab::History => (table.history.filter.clone().unwrap_or_default(), "a condition on partition columns"),
-        Tab::Overview | Tab::Schema => return None,
+        Tab::Overview | Tab::Schema | Tab::Health => return None,
     })
 }
 
@@ -278,7 +291,7 @@ pub(super) fn set_filter(table: &mut TableScreen, text: &str) -> Result<(), Stri
             let condition = condition()?;
             table.history.reset(condition, Vec::new());
         }
-        Tab::Overview | Tab::Schema => {}
+        Tab::Overview | Tab::Schema | Tab::Health => {}
     }
     Ok(())
 }

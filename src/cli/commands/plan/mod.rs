@@ -9,6 +9,7 @@ mod replace_where;
 mod restore;
 pub(super) mod road;
 mod scd2;
+mod vacuum;
 
 use clap::Subcommand;
 
@@ -39,6 +40,8 @@ enum Kind {
     Optimize(optimize::Args),
     /// Put the table, or chosen partitions, back to an earlier version
     Restore(restore::Args),
+    /// Remove files that no retained version needs; there is no undo
+    Vacuum(vacuum::Args),
 }
 
 pub async fn run(args: Args, session: &Session) -> Result<Outcome> {
@@ -51,6 +54,7 @@ pub async fn run(args: Args, session: &Session) -> Result<Outcome> {
         Kind::Repartition(args) => repartition::run(args, session).await,
         Kind::Optimize(args) => optimize::run(args, session).await,
         Kind::Restore(args) => restore::run(args, session).await,
+        Kind::Vacuum(args) => vacuum::run(args, session).await,
     };
     answer.map(Outcome::Done)
 }

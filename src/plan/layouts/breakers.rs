@@ -1,0 +1,417 @@
+//! What a switch of partition columns would break: writers that the history
+//! shows, and what each would do on the new layout.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::LayoutBy;
+use crate::table::Commit;
+use crate::table::number::grouped;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BreakerKind {
+    /// Replaces the partitions that occur in what it delivers.
+    DynamicOverwrite,
+    /// Names partition columns, which must be the table's.
+    PartitionBy,
+    ReplaceWhere,
+    /// A stream that writes.
+    Stream,
+    /// The table's change data feed is on.
+    ChangeFeed,
+}
+
+impl BreakerKind {
+    pub fn words(self) -> &'static str {
+        match self {
+            BreakerKind::DynamicOverwrite => "dynamic overwrite",
+            BreakerKind::PartitionBy => "partitionBy",
+            BreakerKind::ReplaceWhere => "replaceWhere",
+            BreakerKind::Stream => "stream",
+            BreakerKind::ChangeFeed => "change data feed",
+        }
+    }
+}
+
+/// A way of writing that the history shows; the same job counts once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WriterUse {
+    pub kind: BreakerKind,
+    /// Its last commit.
+    pub version: u64,
+    /// milliseconds since the epoch
+    pub timestamp: i64,
+    /// Its commits that the log still has.
+    pub commits: u64,
+    /// User, job, engine, as far as the log tells.
+    pub who: String,
+    pub partition_by: Vec<String>,
+    pub predicate: Option<String>,
+    /// The log does not say that the overwrite was a dynamic one: it left other
+    /// partitions alone.
+    pub inferred: bool,
+}
+
+/// What the last dynamic overwrite would have done on the new layout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Collateral {
+    /// Rows that it wrote, as far as they are still there.
+    pub rows: u64,
+    /// Partitions of the new layout that those rows fall into.
+    pub partitions: u64,
+    /// Rows of those partitions outside of what it replaced: they would be deleted.
+    pub lost: u64,
+    /// Partitions of today's layout that the lost rows are in.
+    pub lost_partitions: u64,
+}
+
+/// One thing that a switch would break.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Breaker {
+    pub kind: BreakerKind,
+    /// The last commit of this kind; `None` for what no commit shows.
+    pub version: Option<u64>,
+    /// milliseconds since the epoch
+    pub timestamp: Option<i64>,
+    pub commits: u64,
+    pub who: String,
+    /// What it would do on the new layout.
+    pub effect: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collateral: Option<Collateral>,
+    /// Rows would be lost, or a job would stop.
+    pub danger: bool,
+}
+
+impl Breaker {
+    /// One line for people.
+    pub fn line(&self) -> String {
+        let at = self.version.map_or_else(String::new, |v| match self.commits {
+            1 => format!(" (v{v})"),
+            n => format!(" (last v{v}, {} commits)", grouped(n)),
+        });
+        let who = if self.who.is_empty() { String::new() } else { format!(" by {}", self.who) };
+        format!("{}{who}{at}: {}", self.kind.words(), self.effect)
+    }
+}
+
+/// The writers of a history, newest first. `commits` as [`Commit`]s are read:
+/// newest first.
+pub fn writers(commits: &[Commit]) -> Vec<WriterUse> {
+    let left_alone = left_others_alone(commits);
+    let mut found: BTreeMap<(BreakerKind, String, Vec<String>), WriterUse> = BTreeMap::new();
+    for commit in commits {
+        let partition_by = columns(commit.parameter("partitionBy"));
+        let predicate = commit.parameter("predicate").map(plain_predicate).filter(|p| !p.is_empty());
+        let overwrites = commit.operation() == Some("WRITE") && commit.parameter("mode") == Some("Overwrite");
+        let flag = |key: &str, yes: &str| {
+            let text = commit.parameter(key).or_else(|| commit.info_text(key));
+            text.map(|t| t.eq_ignore_ascii_case(yes))
+        };
+        let said = flag("isDynamicPartitionOverwrite", "true").or(flag("partitionOverwriteMode", "dynamic"));
+        let dynamic = overwrites && predicate.is_none() && said.unwrap_or(left_alone.contains(&commit.version));
+        let mut kinds = Vec::new();
+        if commit.operation() == Some("STREAMING UPDATE") {
+            kinds.push(BreakerKind::Stream);
+        }
+        if dynamic {
+            kinds.push(BreakerKind::DynamicOverwrite);
+        } else if overwrites && predicate.is_some() {
+            kinds.push(BreakerKind::ReplaceWhere);
+        }
+        // partwise reads the columns from the table each time.
+        let writes = commit.operation() == Some("WRITE");
+        if writes && !partition_by.is_empty() && commit.operation_id().is_none() && !dynamic {
+            kinds.push(BreakerKind::PartitionBy);
+        }
+        for kind in kinds {
+            let who = who(commit);
+            let entry = found.entry((kind, who.clone(), partition_by.clone())).or_insert_with(|| WriterUse {
+                kind,
+                version: commit.version,
+                timestamp: commit.timestamp,
+                commits: 0,
+                who,
+                partition_by: partition_by.clone(),
+                predicate: predicate.clone().filter(|_| kind == BreakerKind::ReplaceWhere),
+                inferred: kind == BreakerKind::DynamicOverwrite && said.is_none(),
+            });
+            entry.commits += 1;
+        }
+    }
+    let mut all: Vec<WriterUse> = found.into_values().collect();
+    all.sort_by(|a, b| (b.version, a.kind).cmp(&(a.version, b.kind)));
+    all
+}
+
+/// Overwrites that took files away and still left others: the versions. Only
+/// where the log reaches back to the first commit.
+fn left_others_alone(commits: &[Commit]) -> Vec<u64> {
+    if commits.last().is_none_or(|c| c.version != 0) {
+        return Vec::new();
+    }
+    let (mut live, mut found) = (0_u64, Vec::new());
+    for commit in commits.iter().rev() {
+        live = (live + commit.added.files).saturating_sub(commit.removed.files);
+        if commit.removed.files > 0 && live > commit.added.files {
+            found.push(commit.version);
+        }
+    }
+    found
+}
+
+/// `["a","b"]`, as Spark keeps lists in parameters.
+fn columns(text: Option<&str>) -> Vec<String> {
+    text.and_then(|t| serde_json::from_str(t).ok()).unwrap_or_default()
+}
+
+/// Spark keeps predicates as a list of texts, others as one text.
+fn plain_predicate(text: &str) -> String {
+    let list: Option<Vec<String>> = serde_json::from_str(text).ok();
+    list.map_or_else(|| text.trim().to_owned(), |parts| parts.join(" AND "))
+}
+
+/// User, job or notebook, engine.
+fn who(commit: &Commit) -> String {
+    let inner = |object: &str, key: &str| {
+        let value = commit.info_object(object)?.get(key)?;
+        Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+    };
+    let own = commit.info_object("partwise").is_some();
+    let parts = [
+        commit.info_text("userName").or_else(|| commit.info_text("userId")).map(str::to_owned),
+        inner("job", "jobName").or_else(|| inner("job", "jobId")).map(|j| format!("job {j}")),
+        inner("notebook", "notebookId").map(|n| format!("notebook {n}")),
+        commit.parameter("queryId").map(|q| format!("query {q}")),
+        commit.info_text("engineInfo").map(str::to_owned).filter(|_| !own),
+        own.then(|| "partwise".to_owned()),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// What a writer would do on the new layout.
+pub fn judge(found: &WriterUse, today: &[String], by: &LayoutBy, collateral: Option<Collateral>) -> Option<Breaker> {
+    let new = by.names();
+    let same = new.len() == today.len() && new.iter().zip(today).all(|(a, b)| a.eq_ignore_ascii_case(b));
+    if same {
+        return None;
+    }
+    let target =
+        if new.is_empty() { "the whole table".to_owned() } else { format!("partitions of {}", new.join(", ")) };
+    let (effect, danger) = match found.kind {
+        BreakerKind::DynamicOverwrite => dynamic(found, today, &new, &target, collateral),
+        BreakerKind::PartitionBy => {
+            let named = found.partition_by.join(", ");
+            let said = match new.is_empty() {
+                true => "the table would have no partition columns".to_owned(),
+                false => format!("the table would be partitioned by {}", new.join(", ")),
+            };
+            (format!("it names partitionBy({named}), and {said}: its next write would fail"), true)
+        }
+        BreakerKind::ReplaceWhere => {
+            let text = found.predicate.as_deref().unwrap_or("?");
+            let said = format!(
+                "it replaces the rows where {text}; that stays right, but {target} hold other rows too, so that their files would be rewritten and not just dropped"
+            );
+            (said, false)
+        }
+        BreakerKind::Stream => (
+            "a stream writes to the table: stop it for the switch; if it names partition columns, its next batch would fail".into(),
+            true,
+        ),
+        BreakerKind::ChangeFeed => return None,
+    };
+    Some(Breaker {
+        kind: found.kind,
+        version: Some(found.version),
+        timestamp: Some(found.timestamp),
+        commits: found.commits,
+        who: found.who.clone(),
+        effect,
+        collateral,
+        danger,
+    })
+}
+
+fn dynamic(
+    found: &WriterUse,
+    today: &[String],
+    new: &[String],
+    target: &str,
+    collateral: Option<Collateral>,
+) -> (String, bool) {
+    let guess = if found.inferred { " (the log does not say so; it left other partitions alone)" } else { "" };
+    let slice = if today.is_empty() { "the whole table".to_owned() } else { today.join(", ") };
+    let finer = !today.is_empty() && today.iter().all(|c| new.iter().any(|n| n.eq_ignore_ascii_case(c)));
+    match collateral {
+        Some(c) if c.lost > 0 => {
+            let into = match new.is_empty() {
+                true => "the whole table".to_owned(),
+                false => format!(
+                    "{} partition{} of {}",
+                    grouped(c.partitions),
+                    if c.partitions == 1 { "" } else { "s" },
+                    new.join(", ")
+                ),
+            };
+            let said = format!(
+                "its {} rows fall into {into}: it would then delete {} other rows there, of {} other partition{} of {slice}{guess}",
+                grouped(c.rows),
+                grouped(c.lost),
+                grouped(c.lost_partitions),
+                if c.lost_partitions == 1 { "" } else { "s" }
+            );
+            (said, true)
+        }
+        Some(_) if finer => (
+            format!(
+                "it would replace {target} only: a {slice} that is delivered without one of them would keep the old rows{guess}"
+            ),
+            true,
+        ),
+        Some(c) => (
+            format!(
+                "its {} rows fall into {target} that hold no other rows today; that may change{guess}",
+                grouped(c.rows)
+            ),
+            false,
+        ),
+        None => (
+            format!(
+                "it replaces every partition that it delivers, which would be {target}: rows of another {slice} in them would be deleted{guess}"
+            ),
+            true,
+        ),
+    }
+}
+
+/// What no single commit shows: streams by their application ids, and the
+/// change data feed.
+pub fn standing(applications: &[(String, u64)], change_feed: bool) -> Vec<Breaker> {
+    let mut found: Vec<Breaker> = applications
+        .iter()
+        .map(|(application, version)| Breaker {
+            kind: BreakerKind::Stream,
+            version: Some(*version),
+            timestamp: None,
+            commits: 1,
+            who: format!("application {application}"),
+            effect: "it commits with application transactions, as streams do: stop it for the switch".into(),
+            collateral: None,
+            danger: true,
+        })
+        .collect();
+    if change_feed {
+        found.push(Breaker {
+            kind: BreakerKind::ChangeFeed,
+            version: None,
+            timestamp: None,
+            commits: 0,
+            who: String::new(),
+            effect: "delta.enableChangeDataFeed is on: its readers see no change of rows, but the table's metadata changes under them, and a reader that is open may have to be started again".into(),
+            collateral: None,
+            danger: false,
+        });
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ByColumn;
+    use super::*;
+    use crate::table::history::FileChange;
+    use serde_json::{Value as Json, json};
+
+    fn commit(version: u64, info: Json, added: u64, removed: u64) -> Commit {
+        Commit {
+            version,
+            timestamp: 1_000 * version as i64,
+            info: info.as_object().cloned(),
+            partitions: Vec::new(),
+            added: FileChange { files: added, ..FileChange::default() },
+            removed: FileChange { files: removed, ..FileChange::default() },
+            changes_metadata: false,
+            changes_protocol: false,
+            restorable: None,
+            restorable_until: None,
+        }
+    }
+
+    fn write(version: u64, parameters: Json, added: u64, removed: u64) -> Commit {
+        let info = json!({"operation": "WRITE", "operationParameters": parameters, "userName": "etl",
+                          "engineInfo": "Apache-Spark/4.0.3", "job": {"jobId": "77"}});
+        commit(version, info, added, removed)
+    }
+
+    #[test]
+    fn writers_are_found_and_counted_once() {
+        let history = [
+            write(6, json!({"mode": "Overwrite", "partitionBy": "[]", "predicate": "[\"(p = 1)\"]"}), 1, 1),
+            write(
+                5,
+                json!({"mode": "Overwrite", "partitionBy": "[\"p\"]", "isDynamicPartitionOverwrite": "true"}),
+                1,
+                1,
+            ),
+            write(
+                4,
+                json!({"mode": "Overwrite", "partitionBy": "[\"p\"]", "isDynamicPartitionOverwrite": "true"}),
+                1,
+                1,
+            ),
+            write(3, json!({"mode": "Overwrite", "partitionBy": "[]"}), 1, 1),
+            write(2, json!({"mode": "Append", "partitionBy": "[\"p\"]"}), 1, 0),
+            write(1, json!({"mode": "Overwrite", "partitionBy": "[]"}), 3, 3),
+            write(0, json!({"mode": "Append", "partitionBy": "[]"}), 3, 0),
+        ];
+        let found = writers(&history);
+        let seen: Vec<_> = found.iter().map(|w| (w.kind, w.version, w.commits, w.inferred)).collect();
+        assert_eq!(
+            seen,
+            [
+                (BreakerKind::ReplaceWhere, 6, 1, false),
+                (BreakerKind::DynamicOverwrite, 5, 2, false),
+                // Left three files alone; version 1 took all.
+                (BreakerKind::DynamicOverwrite, 3, 1, true),
+                (BreakerKind::PartitionBy, 2, 1, false),
+            ]
+        );
+        assert_eq!(found[0].predicate.as_deref(), Some("(p = 1)"));
+        assert_eq!(found[0].who, "etl, job 77, Apache-Spark/4.0.3");
+    }
+
+    #[test]
+    fn what_a_dynamic_overwrite_would_delete_is_said_in_rows() {
+        let history = [write(5, json!({"mode": "Overwrite", "isDynamicPartitionOverwrite": "true"}), 1, 1)];
+        let found = &writers(&history)[0];
+        let company = LayoutBy::of([ByColumn::plain("company")]);
+        let today = ["period".to_owned()];
+        let collateral = Collateral { rows: 40, partitions: 3, lost: 960, lost_partitions: 11 };
+        let told = judge(found, &today, &company, Some(collateral)).unwrap();
+        assert!(told.danger);
+        assert!(
+            told.line().contains("3 partitions of company") && told.line().contains("delete 960 other rows"),
+            "{}",
+            told.line()
+        );
+        assert!(told.line().contains("(v5)"), "{}", told.line());
+        let finer = LayoutBy::of([ByColumn::plain("period"), ByColumn::plain("company")]);
+        let none = Collateral { lost: 0, lost_partitions: 0, ..collateral };
+        assert!(judge(found, &today, &finer, Some(none)).unwrap().effect.contains("keep the old rows"));
+        assert_eq!(judge(found, &today, &LayoutBy::of([ByColumn::plain("Period")]), None), None);
+    }
+
+    #[test]
+    fn streams_and_the_change_feed_are_named() {
+        let told = standing(&[("s1".into(), 7)], true);
+        assert_eq!(told.len(), 2);
+        assert!(told[0].line().contains("application s1 (v7)"), "{}", told[0].line());
+        assert_eq!(told[1].kind, BreakerKind::ChangeFeed);
+        let info = json!({"operation": "STREAMING UPDATE", "operationParameters": {"queryId": "q", "epochId": "3"}});
+        let found = writers(&[commit(9, info, 1, 0)]);
+        assert_eq!((found[0].kind, found[0].who.as_str()), (BreakerKind::Stream, "query q"));
+    }
+}

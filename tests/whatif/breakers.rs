@@ -1,0 +1,105 @@
+//! What writers of the past would do on another layout, computed on the rows.
+
+use partwise::ops::breakers;
+use partwise::plan::layouts::LayoutBy;
+use partwise::plan::layouts::breakers::{Breaker, BreakerKind};
+use partwise::progress::Progress;
+use serde_json::json;
+
+use crate::support::writer::FileOptions;
+use crate::support::{Bench, Fixture, Kind, Row, Shape, block_on, i, s};
+
+fn shape() -> Shape {
+    let mut shape = Shape::new(&[("period", Kind::String), ("company", Kind::String), ("v", Kind::Long)], &["period"]);
+    shape.properties = vec![("delta.enableChangeDataFeed".into(), "true".into())];
+    shape
+}
+
+/// Twelve periods of four companies; the last period is delivered for two.
+fn rows(period: u32) -> Vec<Row> {
+    let companies = if period == 12 { 2 } else { 4 };
+    (0..companies)
+        .flat_map(|c| (0..5).map(move |n| vec![s(&format!("{period:02}")), s(&format!("C{c}")), i(n)]))
+        .collect()
+}
+
+fn table(bench: &Bench) -> Fixture {
+    let mut table = Fixture::new(bench.path("t"), shape());
+    let all: Vec<Row> = (1..=12).flat_map(rows).collect();
+    let adds = table.add_each(&all, &FileOptions::default());
+    let last = adds.last().unwrap().clone();
+    table.commit("WRITE", json!({"mode": "Append", "partitionBy": "[\"period\"]"}), adds);
+    let again = table.add(&rows(12), &FileOptions::default());
+    let gone = table.remove(&last);
+    table.commit(
+        "WRITE",
+        json!({"mode": "Overwrite", "partitionBy": "[]", "isDynamicPartitionOverwrite": "true"}),
+        vec![gone, again],
+    );
+    table.commit_lines(&[
+        json!({"commitInfo": {"operation": "STREAMING UPDATE", "operationParameters": {"queryId": "q-1", "epochId": "4"}}}),
+        json!({"txn": {"appId": "q-1", "version": 4}}),
+    ]);
+    table
+}
+
+fn ask(bench: &Bench, table: &Fixture, by: &str) -> Vec<Breaker> {
+    let opened = bench.open(&table.path).unwrap();
+    block_on(breakers(&opened, &LayoutBy::parse(by).unwrap(), &Progress::default())).unwrap()
+}
+
+fn of(found: &[Breaker], kind: BreakerKind) -> &Breaker {
+    found.iter().find(|b| b.kind == kind).unwrap_or_else(|| panic!("no {kind:?} in {found:?}"))
+}
+
+#[test]
+fn a_dynamic_overwrite_of_one_period_would_delete_the_others() {
+    let bench = Bench::default();
+    let table = table(&bench);
+    let found = ask(&bench, &table, "company");
+    let dynamic = of(&found, BreakerKind::DynamicOverwrite);
+    let c = dynamic.collateral.unwrap();
+    // Two companies, each with five rows in eleven other periods.
+    assert_eq!((c.rows, c.partitions, c.lost, c.lost_partitions), (10, 2, 110, 11));
+    assert!(dynamic.danger && dynamic.version == Some(1));
+    assert!(dynamic.effect.contains("delete 110 other rows"), "{}", dynamic.effect);
+    assert!(of(&found, BreakerKind::PartitionBy).effect.contains("partitionBy(period)"));
+    assert!(found.iter().any(|b| b.kind == BreakerKind::Stream && b.who.contains("q-1")));
+    assert!(!of(&found, BreakerKind::ChangeFeed).danger);
+}
+
+#[test]
+fn without_partitions_it_would_delete_everything_else() {
+    let bench = Bench::default();
+    let table = table(&bench);
+    let c = of(&ask(&bench, &table, "none"), BreakerKind::DynamicOverwrite).collateral.unwrap();
+    assert_eq!((c.partitions, c.lost, c.lost_partitions), (1, 220, 11));
+}
+
+#[test]
+fn finer_partitions_keep_what_is_not_delivered() {
+    let bench = Bench::default();
+    let table = table(&bench);
+    let found = ask(&bench, &table, "period, company");
+    let dynamic = of(&found, BreakerKind::DynamicOverwrite);
+    assert_eq!(dynamic.collateral.unwrap().lost, 0);
+    assert!(dynamic.effect.contains("would keep the old rows"), "{}", dynamic.effect);
+    assert!(ask(&bench, &table, "period").is_empty(), "the same columns break nothing");
+}
+
+#[test]
+fn files_that_are_gone_leave_the_slice_to_judge_by() {
+    let bench = Bench::default();
+    let table = table(&bench);
+    // The overwrite's own file was compacted and vacuumed.
+    let state = crate::support::replay::replay(&table.path).unwrap();
+    let (path, _) = state.live.keys().find(|(p, _)| p.starts_with("period=12")).unwrap().clone();
+    let mut table = table;
+    let old = json!({"add": state.live[&(path.clone(), String::new())]});
+    let compacted = table.add(&rows(12), &FileOptions::default());
+    let gone = table.remove(&old);
+    table.commit("OPTIMIZE", json!({}), vec![gone, compacted]);
+    std::fs::remove_file(table.path.join(&path)).unwrap();
+    let c = of(&ask(&bench, &table, "company"), BreakerKind::DynamicOverwrite).collateral.unwrap();
+    assert_eq!((c.rows, c.lost), (10, 110));
+}
