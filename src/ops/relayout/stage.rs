@@ -130,7 +130,9 @@ pub fn unlike(plan: &Plan, before: &Metadata, after: &Metadata) -> Vec<String> {
 fn layout_of(plan: &Plan) -> Result<Relayout> {
     match plan.spec.lower() {
         Change::Layout(layout) => Ok(layout),
-        Change::Rows(_) | Change::Files(_) => Err(Error::new(ErrorKind::BadPlan, "the plan is no layout")),
+        Change::Rows(_) | Change::Files(_) | Change::Vacuum(_) => {
+            Err(Error::new(ErrorKind::BadPlan, "the plan is no layout"))
+        }
     }
 }
 
