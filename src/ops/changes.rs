@@ -14,6 +14,11 @@ use crate::table::evolution::namesake;
 
 const CONSTRAINT: &str = "delta.constraints.";
 const CHANGE_FEED: &str = "delta.enableChangeDataFeed";
+const CLOCK: &str = "delta.enableInCommitTimestamps";
+/// From which version on in-commit timestamps hold: what is true of the log
+/// stays true, whatever metadata comes back (protocol, "In-Commit Timestamps").
+const CLOCK_SINCE: [&str; 2] =
+    ["delta.inCommitTimestampEnablementVersion", "delta.inCommitTimestampEnablementTimestamp"];
 const MAX_COLUMN_ID: &str = "delta.columnMapping.maxColumnId";
 
 /// What differs between two metadata, one line each, as what going from `now`
@@ -128,7 +133,8 @@ pub async fn stays(now: &Snapshot, then: &Snapshot) -> Result<Vec<String>> {
 /// Application transactions that were committed after a version, the newest of each.
 async fn marks_since(now: &Snapshot, version: u64) -> Result<BTreeMap<String, i64>> {
     let mut marks = BTreeMap::new();
-    for version in now.listing().commits.range(version + 1..=now.version()).map(|(v, _)| *v) {
+    let since = now.listing().commits.range(..=now.version()).map(|(v, _)| *v).filter(|v| *v > version);
+    for version in since {
         let lines = match read_commit(now.store(), version).await {
             Ok(lines) => lines,
             // Log clean-up may be faster than we are.
@@ -143,9 +149,20 @@ async fn marks_since(now: &Snapshot, version: u64) -> Result<BTreeMap<String, i6
 }
 
 /// The `metaData` action that puts an older one back. Ids of columns that were
-/// given since are not given again: old files may still carry them.
+/// given since are not given again: old files may still carry them. Since when
+/// commits have times of their own is not taken back either.
 pub fn metadata_back(now: &Metadata, then: &Metadata) -> Map<String, Json> {
     let mut raw = then.raw.clone();
+    if then.flag(CLOCK)
+        && let Some(configuration) = raw.get_mut("configuration").and_then(Json::as_object_mut)
+    {
+        for key in CLOCK_SINCE {
+            match now.property(key) {
+                Some(value) => configuration.insert(key.into(), json!(value)),
+                None => configuration.remove(key),
+            };
+        }
+    }
     let highest = |of: &Metadata| of.property(MAX_COLUMN_ID).and_then(|id| id.parse::<u64>().ok());
     if let (Some(a), Some(b)) = (highest(now), highest(then))
         && a > b

@@ -23,7 +23,7 @@ pub async fn check_not_committed(newest: &Snapshot, id: Uuid, plan: &Plan) -> Re
     if let Some(version) = commit::find_operation(newest.store(), newest.listing(), id, plan.version).await? {
         return done(format!("version {version} is its commit"));
     }
-    let gone = (plan.version + 1..=newest.version()).any(|v| !newest.listing().commits.contains_key(&v));
+    let gone = (plan.version.saturating_add(1)..=newest.version()).any(|v| !newest.listing().commits.contains_key(&v));
     if gone && newest.transaction(&application(&plan.id)).await?.is_some() {
         return done("the table's checkpoint knows its transaction; the commit is no longer in the log".into());
     }

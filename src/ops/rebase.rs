@@ -92,7 +92,7 @@ impl Footprint {
     /// `StalePlan`, naming the commits and the partitions that they touched.
     pub async fn check(&self, plan: &Plan, newest: &Snapshot) -> Result<Vec<Between>> {
         let mut between = Vec::new();
-        for version in plan.version + 1..=newest.version() {
+        for version in plan.version.saturating_add(1)..=newest.version() {
             let lines = match read_commit(newest.store(), version).await {
                 Ok(lines) => lines,
                 Err(error) if error.kind == ErrorKind::MissingFiles => {

@@ -124,7 +124,7 @@ async fn end_of(context: &Context, entry: &Entry) -> Result<End> {
     if snapshot.metadata().id != entry.table_id {
         return Ok(End::Gone("another table lies in the folder now".into()));
     }
-    if first.is_none_or(|first| first > entry.version_before + 1) {
+    if first.is_none_or(|first| first > entry.version_before.saturating_add(1)) {
         if snapshot.transaction(&application(&entry.id)).await?.is_some() {
             return Ok(End::Committed(None));
         }

@@ -136,7 +136,7 @@ fn b30_versions_before_the_oldest_checkpoint_are_gone() {
 }
 
 /// A checkpoint by another engine.
-fn checkpoint(table: &Path, version: u64) {
+pub fn checkpoint(table: &Path, version: u64) {
     let url = url::Url::from_directory_path(table).unwrap();
     block_on(async {
         let table = deltalake::DeltaTableBuilder::from_url(url).unwrap().with_version(version).load().await.unwrap();

@@ -18,5 +18,6 @@ mod road;
 mod rollback;
 mod scope;
 mod slice;
+mod switched;
 mod values;
 mod zones;

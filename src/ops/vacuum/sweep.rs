@@ -73,7 +73,7 @@ pub async fn sweep(
         plan: plan.id.clone(),
         version_before: plan.version,
         version_after: Some(after.version()),
-        rebased_over: (plan.version + 1..announced.version()).collect(),
+        rebased_over: (plan.version.saturating_add(1)..announced.version()).collect(),
         rows_written: 0,
         files_added: 0,
         files_removed: removed.gone,
