@@ -3,11 +3,14 @@
 
 use super::asked::Asked;
 use super::msg::{Changes, Compared};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::ops::keys::{KeyReport, KeyRequest, diagnose_keys};
 use crate::ops::prepare::EffectRows;
-use crate::ops::{self, At, Context, DiffRequest, OpenTable, Prepared, SourceProfile, SourceRequest, Strategy};
+use crate::ops::{
+    self, At, Context, DiffRequest, OpenTable, Prepared, RepartitionRequest, SourceProfile, SourceRequest, Strategy,
+};
 use crate::plan::layouts::LayoutBy;
+use crate::plan::relayout::Order;
 use crate::plan::{Plan, Spec};
 use crate::progress::Progress;
 
@@ -142,15 +145,13 @@ pub async fn keys(
 /// The plan of a switch of partition columns.
 ///
 /// # Errors
-/// `Refused`, with the command that makes the plan: the wizard looks, and the
-/// rewrite is started from the command line.
-pub async fn repartition(context: &Context, location: &str, by: &LayoutBy, _progress: &Progress) -> Result<Plan> {
+/// Whatever keeps the table from being read or laid out like that.
+pub async fn repartition(context: &Context, location: &str, by: &LayoutBy, progress: &Progress) -> Result<Plan> {
     let table = OpenTable::open(context, location, At::Latest).await?;
-    let sort = match by.sort_by.is_empty() {
-        true => String::new(),
-        false => format!(" --sort-by {}", by.sort_by.join(",")),
+    let order = match by.sort_by.is_empty() {
+        true => Order::None,
+        false => Order::Columns(by.sort_by.clone()),
     };
-    let said = format!("a switch of {} is not started from this screen", table.name);
-    Err(Error::new(ErrorKind::Refused, said)
-        .hint(format!("partwise plan repartition {location} --by \"{}\"{sort}", by.argument())))
+    let request = RepartitionRequest { by: vec![by.argument()], order, ..RepartitionRequest::default() };
+    ops::prepare_repartition(context, &table, &request, progress).await
 }

@@ -46,6 +46,9 @@ fn part(text: &str) -> Result<By> {
 /// `expression AS name`, split at the last AS that stands by itself.
 fn named(text: &str) -> Option<(&str, &str)> {
     let lower = text.to_ascii_lowercase();
+    if lower.starts_with("as ") {
+        return Some(("", text[3..].trim()));
+    }
     let at = lower.rfind(" as ")?;
     let name = text[at + 4..].trim();
     // CAST(x AS DATE) is no name.

@@ -1,5 +1,6 @@
 //! Planning a switch of partition columns.
 
+use super::super::breakers::breakers;
 use super::super::browse::OpenTable;
 use super::super::context::Context;
 use super::super::numbers::blank;
@@ -9,6 +10,7 @@ use super::by::{self, By};
 use super::{files_after, fill, has_empty, job, judge, target, target_file_size};
 use crate::engine::local::relayout::{Counted, count};
 use crate::error::{Error, ErrorKind, Result};
+use crate::plan::layouts::{ByColumn, LayoutBy};
 use crate::plan::relayout::{AddedColumn, Order, Shape};
 use crate::plan::repartition::Repartition;
 use crate::plan::{Change, Layout, Plan, Refusal, Spec};
@@ -89,9 +91,28 @@ pub async fn prepare_repartition(
         plan.findings.push("the table has these partition columns already; nothing is to be done".into());
     } else {
         say(&mut plan, table, &live);
+        // What other writers do today may destroy rows on the new layout.
+        let by = layout_by(&plan)?;
+        let breakers = breakers(table, &by, progress).await?;
+        plan.findings.extend(breakers.iter().map(|breaker| {
+            let mark = if breaker.danger { "DANGER: " } else { "" };
+            format!("{mark}{}", breaker.line())
+        }));
     }
     judge(&mut plan, table)?;
     Ok(plan)
+}
+
+/// The plan's new partition columns, as what-if knows them.
+fn layout_by(plan: &Plan) -> Result<LayoutBy> {
+    let Spec::Repartition(repartition) = &plan.spec else {
+        return Err(Error::new(ErrorKind::Internal, "a plan of another kind was to be looked at as a switch"));
+    };
+    let column = |name: &String| match repartition.added.as_ref().filter(|added| added.name == *name) {
+        Some(added) => ByColumn::computed(&added.expression, name),
+        None => ByColumn::plain(name),
+    };
+    Ok(LayoutBy::of(repartition.by.iter().map(column)))
 }
 
 /// The partition columns that are asked for, and the one that has to be added.
