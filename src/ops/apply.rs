@@ -177,9 +177,7 @@ async fn carry_out(run: &Run<'_>, entry: &mut Entry) -> Result<ApplyReport> {
     let mut undo_until = None;
     let verified = async {
         let after = Snapshot::open(newest.snapshot().store(), Some(version)).await?;
-        if !work.removed.is_empty() {
-            undo_until = kept_until(&after, removed_at).map(millis_text);
-        }
+        undo_until = kept_until(&after, removed_at, !work.removed.is_empty()).map(millis_text);
         verify::verify(plan, &after, &work.removed, &work.restored, &work.staged, progress).await
     };
     let mismatches = match verified.await {

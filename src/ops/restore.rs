@@ -16,9 +16,9 @@ use crate::plan::{Plan, Spec};
 use crate::predicate::{RowExpr, Side};
 use crate::progress::Progress;
 use crate::source::Source;
-use crate::table::evolution::{hindrance, namesake};
+use crate::table::evolution::{hindrance, namesake, stranger};
 use crate::table::file::FileId;
-use crate::table::{DataFile, DataType, Metadata, PartitionTuple};
+use crate::table::{DataFile, Field, Metadata, PartitionTuple};
 
 /// What is to be as it was.
 #[derive(Debug, Clone)]
@@ -196,7 +196,7 @@ impl Work<'_> {
             )
             .hint("Leave --partial out: the rows of the version are then written again."));
         }
-        let view = self.view()?;
+        let (view, said) = self.view()?;
         let mut needed = then.files(false).await?;
         if let Some(chosen) = self.chosen.as_ref().filter(|c| c.chooses_partitions_of(then.metadata())) {
             needed = chosen.keep(then.metadata(), needed)?;
@@ -218,13 +218,15 @@ impl Work<'_> {
         let mut prepared = first.ok_or_else(|| Error::new(ErrorKind::Internal, "one strategy gave no plan"))?;
         let findings = &mut prepared.plan.findings;
         findings.insert(0, format!("the rows of version {} are written again: {why}", then.version()));
+        findings.extend(said);
         let differences = changes::metadata_changes(now.metadata(), then.metadata());
         findings.extend(stay_as_they_are(&differences));
         Ok(prepared)
     }
 
-    /// The old rows under today's names; what was added since is NULL.
-    fn view(&self) -> Result<SourceView> {
+    /// The old rows under today's names; what was added since is NULL, or
+    /// computed where the table can. With what is to be said of it.
+    fn view(&self) -> Result<(SourceView, Vec<String>)> {
         let (now, then) = (self.now.metadata(), self.then.metadata());
         let filter = match &self.chosen {
             None => None,
@@ -233,19 +235,44 @@ impl Work<'_> {
                 Some(chosen.text().to_owned())
             }
         };
-        let mut columns = Vec::new();
+        let (mut columns, mut findings) = (Vec::new(), Vec::new());
         for field in &now.schema.fields {
-            match (namesake(&then.schema, field), then.schema.find(&field.name), &field.data_type) {
-                (Some(old), _, _) if old.name != field.name => {
+            if let Some(old) = namesake(&then.schema, field) {
+                if old.name != field.name {
                     columns.push((field.name.clone(), RowExpr::column(Side::Source, &old.name).text().to_owned()));
                 }
-                (None, None, DataType::Primitive(t)) if field.nullable => {
-                    columns.push((field.name.clone(), RowExpr::null_of(t).text().to_owned()));
-                }
-                _ => {}
+            } else if stranger(&then.schema, field).is_some() {
+                columns.push((field.name.clone(), self.null_for(field)?));
+                findings.push(format!(
+                    "column {}: version {} had another column of this name; it is NULL in the rows that come back",
+                    field.name,
+                    self.then.version()
+                ));
+            } else if let Some(t) = field.primitive()
+                && then.schema.find(&field.name).is_none()
+                && field.nullable
+                && !is_computed(field)
+            {
+                columns.push((field.name.clone(), RowExpr::null_of(t).text().to_owned()));
             }
         }
-        Ok(SourceView { filter, columns, ..SourceView::default() })
+        Ok((SourceView { filter, columns, ..SourceView::default() }, findings))
+    }
+
+    /// NULL for a column whose name another one had.
+    fn null_for(&self, field: &Field) -> Result<String> {
+        match field.primitive().filter(|_| field.nullable && !is_computed(field)) {
+            Some(t) => Ok(RowExpr::null_of(t).text().to_owned()),
+            None => Err(Error::new(
+                ErrorKind::Refused,
+                format!(
+                    "the rows of version {} have no value for the column {}: the one that they have by this name is another",
+                    self.then.version(),
+                    field.name
+                ),
+            )
+            .hint("Restore the whole table with its metadata, or read the rows with --version.")),
+        }
     }
 
     /// The same names must choose the same rows on both sides.
@@ -261,9 +288,22 @@ impl Work<'_> {
                     .hint("Choose by columns that both versions have, or restore the whole table."));
                 }
             }
+            let today = self.now.metadata().schema.find(&name);
+            if today.is_some_and(|field| stranger(&self.then.metadata().schema, field).is_some()) {
+                return Err(Error::new(
+                    ErrorKind::Usage,
+                    format!("the column {name} of version {} is not today's column of this name", self.then.version()),
+                )
+                .hint("Choose by columns that both versions have, or restore the whole table."));
+            }
         }
         Ok(())
     }
+}
+
+/// Whether the table computes a column by itself.
+fn is_computed(field: &Field) -> bool {
+    field.text("delta.generationExpression").is_some()
 }
 
 fn ids(files: &[DataFile]) -> HashSet<FileId> {

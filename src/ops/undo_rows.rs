@@ -8,8 +8,10 @@
 //! spooled, and merged by their key like any change feed.
 
 use std::collections::HashSet;
+use std::hash::Hash;
 
 use uuid::Uuid;
+use xxhash_rust::xxh3::Xxh3;
 
 use super::browse::OpenTable;
 use super::context::Context;
@@ -31,7 +33,7 @@ use crate::plan::{Effect, OutputShape, Reach, RowRule, Spec};
 use crate::progress::Progress;
 use crate::source::{Matching, Source, delta};
 use crate::table::file::FileId;
-use crate::table::{DataFile, Metadata, Schema, Value};
+use crate::table::{DataFile, Field, Metadata, Schema, Value};
 
 /// Rows that are named in a message.
 const EXAMPLES: usize = 3;
@@ -70,14 +72,24 @@ impl Identity {
     }
 }
 
-/// Keys of the operation's rows by what the table has of them today.
+/// Keys of the operation's rows by what the table has of them today. They are
+/// hashes, 16 bytes a key however wide it is.
 #[derive(Default)]
 struct Today {
     /// There, with other values.
-    differ: HashSet<Vec<Value>>,
-    missing: HashSet<Vec<Value>>,
+    differ: HashSet<u128>,
+    missing: HashSet<u128>,
     /// There, with these values.
-    same: HashSet<Vec<Value>>,
+    same: HashSet<u128>,
+    /// One of `same`.
+    example: Option<Vec<Value>>,
+}
+
+/// Even among a billion keys, two share one by chance once in 10^20 operations.
+fn hash_of(key: &[Value]) -> u128 {
+    let mut hasher = Xxh3::new();
+    key.hash(&mut hasher);
+    hasher.digest128()
 }
 
 impl UndoRows<'_> {
@@ -101,7 +113,7 @@ impl UndoRows<'_> {
         let came = self.today(&came, &identity, &[Effect::Updated, Effect::Inserted]).await?;
         let went = self.today(&went, &identity, &[Effect::Updated, Effect::Unchanged]).await?;
         if identity.whole
-            && let Some(twin) = went.same.iter().next()
+            && let Some(twin) = &went.example
         {
             return Err(
                 self.ambiguous(format!("the row {} that it removed is in the table again", identity.label(twin)))
@@ -116,7 +128,8 @@ impl UndoRows<'_> {
     /// of today.
     fn check_columns(&self, after: &Metadata) -> Result<()> {
         let columns = |schema: &Schema| -> Vec<String> {
-            let mut all: Vec<String> = schema.fields.iter().map(|f| format!("{} {}", f.name, f.data_type)).collect();
+            let one = |f: &Field| format!("{} {} {}", f.name, f.physical_name(), f.data_type);
+            let mut all: Vec<String> = schema.fields.iter().map(one).collect();
             all.sort();
             all
         };
@@ -234,7 +247,11 @@ impl UndoRows<'_> {
             };
             let mut pages = Pages::new(&rows, *effect, self.progress);
             while let Some(row) = pages.next().await? {
-                kept.extend(row.old.or(row.new).map(|row| identity.of(&row)));
+                let Some(key) = row.old.or(row.new).map(|row| identity.of(&row)) else { continue };
+                kept.insert(hash_of(&key));
+                if *effect == Effect::Unchanged && today.example.is_none() {
+                    today.example = Some(key);
+                }
             }
         }
         Ok(today)
@@ -285,20 +302,21 @@ impl UndoRows<'_> {
             let mut pages = Pages::new(changes, effect, self.progress);
             while let Some(DiffRow { old, new, .. }) = pages.next().await? {
                 let Some(key) = old.as_ref().or(new.as_ref()).map(|row| identity.of(row)) else { continue };
+                let hash = hash_of(&key);
                 match (old, new) {
-                    (Some(old), Some(_)) => match came.differ.contains(&key) || came.missing.contains(&key) {
+                    (Some(old), Some(_)) => match came.differ.contains(&hash) || came.missing.contains(&hash) {
                         true => leave(&key),
                         false => out.push(old, BACK).await?,
                     },
                     // By whole rows one that is missing may have been changed.
-                    (None, Some(_)) if came.missing.contains(&key) && !identity.whole => {}
-                    (None, Some(new)) => match came.differ.contains(&key) || came.missing.contains(&key) {
+                    (None, Some(_)) if came.missing.contains(&hash) && !identity.whole => {}
+                    (None, Some(new)) => match came.differ.contains(&hash) || came.missing.contains(&hash) {
                         true => leave(&key),
                         false => out.push(new, GONE).await?,
                     },
-                    (Some(old), None) => match went.differ.contains(&key) {
+                    (Some(old), None) => match went.differ.contains(&hash) {
                         true => leave(&key),
-                        false if went.same.contains(&key) => {}
+                        false if went.same.contains(&hash) => {}
                         false => out.push(old, BACK).await?,
                     },
                     (None, None) => {}

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use futures::{StreamExt, TryStreamExt, stream};
 
 use super::{Format, Source};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::lake::data::{ReadFile, TableLayout};
-use crate::lake::log::deletion_vectors::readable;
+use crate::lake::log::deletion_vectors::{readable, vector_path};
 use crate::lake::{Snapshot, TableStore};
 use crate::table::DataFile;
 
@@ -58,8 +58,8 @@ fn fingerprint_of(snapshot: &Snapshot) -> String {
 /// The rows of some live files of a snapshot.
 ///
 /// # Errors
-/// `UnsupportedReader` where its rows cannot be read; `MissingFiles` and
-/// `BadDataFile` for deletion vectors.
+/// `UnsupportedReader` where its rows cannot be read; `BadDataFile` for
+/// deletion vectors. One that is gone matters once its file is read.
 pub async fn of_files(snapshot: &Snapshot, files: Vec<DataFile>) -> Result<Source> {
     snapshot.protocol().check_rows()?;
     let layout = Arc::new(TableLayout::from_metadata(snapshot.metadata())?);
@@ -67,7 +67,12 @@ pub async fn of_files(snapshot: &Snapshot, files: Vec<DataFile>) -> Result<Sourc
     let files: Vec<ReadFile> = stream::iter(files)
         .map(|file| {
             let store = store.clone();
-            async move { readable(&store, &file).await }
+            async move {
+                match readable(&store, &file).await {
+                    Err(gone) if gone.kind == ErrorKind::MissingFiles => without_vector(&store, &file)?.ok_or(gone),
+                    read => read,
+                }
+            }
         })
         .buffered(16)
         .try_collect()
@@ -80,4 +85,13 @@ pub async fn of_files(snapshot: &Snapshot, files: Vec<DataFile>) -> Result<Sourc
         layout,
         fingerprint: fingerprint_of(snapshot),
     })
+}
+
+/// A file whose deletion vector is gone, and which a view may never look at:
+/// reading it fails with the vector's path.
+fn without_vector(store: &TableStore, file: &DataFile) -> Result<Option<ReadFile>> {
+    let Some(vector) = vector_path(file)? else { return Ok(None) };
+    let gone = store.locate(&vector)?;
+    let partition = file.partition.clone();
+    Ok(Some(ReadFile { store: gone.store, path: gone.path, size: file.size, partition, deleted: None }))
 }

@@ -39,8 +39,14 @@ pub fn hindrance(then: &Metadata, now: &Metadata) -> Option<String> {
     }
     let added = now.schema.fields.iter().filter(|new| !then.schema.fields.iter().any(|old| is_namesake(old, new)));
     for new in added {
-        if !new.nullable || RULES.iter().any(|rule| new.metadata.contains_key(*rule)) {
+        if !new.nullable {
             return Some(format!("the column {}, which may not be NULL, was added since", new.name));
+        }
+        if new.metadata.contains_key("delta.generationExpression") {
+            return Some(format!("the column {}, which is computed from others, was added since", new.name));
+        }
+        if RULES.iter().any(|rule| new.metadata.contains_key(*rule)) {
+            return Some(format!("the column {}, which has a rule for its values, was added since", new.name));
         }
     }
     let kept = then.constraints();
@@ -51,6 +57,13 @@ pub fn hindrance(then: &Metadata, now: &Metadata) -> Option<String> {
 /// The column of a schema that files call by the same name.
 pub fn namesake<'a>(schema: &'a Schema, field: &Field) -> Option<&'a Field> {
     schema.fields.iter().find(|other| is_namesake(field, other))
+}
+
+/// A column that has this one's name, and that files call otherwise: another
+/// column. Names that differ in case alone are one column.
+pub fn stranger<'a>(schema: &'a Schema, field: &Field) -> Option<&'a Field> {
+    let own = field.physical_name();
+    schema.find(&field.name).filter(|other| !other.physical_name().eq_ignore_ascii_case(own))
 }
 
 fn is_namesake(a: &Field, b: &Field) -> bool {
@@ -115,6 +128,8 @@ mod tests {
     fn what_files_would_no_longer_mean_is_named() {
         let (d, v) = (field("d", "string", true, "d"), field("v", "long", true, "v"));
         let then = table(&json!([d, v]), &["d"], None);
+        let ruled = |name: &str, rule: &str| json!({"name": name, "type": "long", "nullable": true, "metadata": {rule: "v * 2"}});
+        let (computed, checked) = (ruled("w", "delta.generationExpression"), ruled("x", "delta.invariants"));
         let cases = [
             (json!([d, v]), vec!["v"], None, "partitioned by d and is by v"),
             (json!([d, v]), vec![], None, "partitioned by d and is by nothing"),
@@ -123,6 +138,8 @@ mod tests {
             (json!([d, field("v", "integer", true, "v")]), vec!["d"], None, "v was long and is integer"),
             (json!([d, field("v", "long", false, "v")]), vec!["d"], None, "v may not be NULL"),
             (json!([d, v, field("x", "long", false, "x")]), vec!["d"], None, "x, which may not be NULL"),
+            (json!([d, v, computed]), vec!["d"], None, "w, which is computed from others, was added"),
+            (json!([d, v, checked]), vec!["d"], None, "x, which has a rule for its values, was added"),
             (json!([d, v]), vec!["d"], Some("v > 0"), "constraint c (v > 0)"),
         ];
         for (fields, by, constraint, said) in cases {

@@ -22,8 +22,9 @@ pub struct Commit {
     /// Whether the version can still be read; `None` where that was not asked.
     pub restorable: Option<Restorable>,
     /// Milliseconds since the epoch: from then on VACUUM may take a file that
-    /// the version needs. `None` where every file is live today, where the
-    /// version is gone already, and where nobody asked.
+    /// the version needs, or its own entry may leave the log. `None` where
+    /// neither happens, where the version is gone already, and where nobody
+    /// asked.
     pub restorable_until: Option<i64>,
 }
 

@@ -1,4 +1,4 @@
-//! How long files that are no longer live are kept.
+//! How long files that are no longer live are kept, and entries of the log.
 
 use super::Metadata;
 
@@ -9,6 +9,21 @@ pub fn deleted_file_retention(metadata: &Metadata) -> Option<i64> {
     const WEEK: i64 = 7 * 24 * 3_600_000;
     match metadata.property("delta.deletedFileRetentionDuration") {
         None => Some(WEEK),
+        Some(text) => interval(text),
+    }
+}
+
+/// Milliseconds for which an entry of the log is kept after its commit:
+/// `delta.logRetentionDuration`, 30 days where it is not set; `None` where the
+/// table never cleans its log up, or where the text is not understood.
+pub fn log_retention(metadata: &Metadata) -> Option<i64> {
+    const MONTH: i64 = 30 * 24 * 3_600_000;
+    let cleaned = metadata.property("delta.enableExpiredLogCleanup");
+    if cleaned.is_some_and(|text| text.trim().eq_ignore_ascii_case("false")) {
+        return None;
+    }
+    match metadata.property("delta.logRetentionDuration") {
+        None => Some(MONTH),
         Some(text) => interval(text),
     }
 }

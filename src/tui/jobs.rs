@@ -214,6 +214,15 @@ async fn perform(
             shared.settle_on(&saved.config);
             Answer::ConfigSaved(Box::new(saved))
         }
+        Request::Forget(plan) => {
+            let context = context.clone();
+            let forget = move || {
+                ops::forget(&context, &plan);
+                Ok(())
+            };
+            blocking(forget, "removing what the plan kept").await?;
+            Answer::Settled(Vec::new())
+        }
         Request::Export { plan, effect, path } => {
             let rows = rows_of(&shared, &plan)?;
             let exported = ops::export_effect(&rows, effect, Path::new(&path), false, &progress).await?;

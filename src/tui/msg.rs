@@ -134,6 +134,8 @@ pub enum Request {
         gates: toml::Table,
     },
     SaveConfig(Box<ConfigChange>),
+    /// Rows that were kept for a plan that was given up.
+    Forget(Box<Plan>),
     /// What changed between two versions.
     Changes {
         location: String,
@@ -394,6 +396,7 @@ impl Request {
             Request::Keys { .. } => "counting keys",
             Request::ConfigChange { .. } | Request::GatesChange { .. } => "reading the settings",
             Request::SaveConfig(_) => "saving the settings",
+            Request::Forget(_) => "removing what the plan kept",
             Request::Changes { .. } => "comparing versions",
             Request::Diff { .. } => "reading rows of the plan",
             Request::PlanRestore { .. } => "planning the restore",

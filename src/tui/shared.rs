@@ -93,6 +93,7 @@ impl Core {
                         | Request::SavePlan { .. }
                         | Request::SaveScript { .. }
                         | Request::SaveConfig(_)
+                        | Request::Forget(_)
                         | Request::Export { .. }
                 ),
                 started: self.clock,

@@ -235,6 +235,82 @@ fn a_widened_column_comes_back_by_rows() {
     assert!(error.message.contains(path.as_str()), "{}", error.message);
 }
 
+/// So may the other partition's deletion vector.
+#[test]
+fn a_deletion_vector_of_another_partition_is_not_needed() {
+    let bench = Bench::default();
+    let narrow = Shape { deletion_vectors: true, ..Shape::new(&[("d", Kind::String), ("v", Kind::Integer)], &["d"]) };
+    let wide = Shape { deletion_vectors: true, ..shape() };
+    let mut table = Fixture::new(bench.path("t"), narrow);
+    let options = FileOptions::default();
+    let a = table.add(&[row("a", 1)], &options);
+    let mut b = table.add(&[row("b", 2), row("b", 3)], &options);
+    b["add"]["deletionVector"] = json!({"storageType": "u", "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^",
+        "offset": 1, "sizeInBytes": 36, "cardinality": 1});
+    table.commit("WRITE", json!({"mode": "Append"}), vec![a.clone(), b.clone()]);
+    let mut lines = vec![table.remove(&a), table.remove(&b)];
+    table.shape = wide.clone();
+    lines.extend(table.add_each(&[row("a", 5), row("b", 1 << 40)], &options));
+    table.alter(wide, "WRITE", lines);
+    let plan = bench.rollback(&table.path, 0, &["d=a"]).unwrap().plan;
+    assert!(matches!(plan.spec, Spec::RestoreRows(_)));
+    bench.apply(&plan).unwrap();
+    assert_eq!(rows_of(&table.path), [row("a", 1), row("b", 1 << 40)]);
+    assert_eq!(refused(bench.rollback(&table.path, 0, &["d=b"])).kind, ErrorKind::MissingFiles);
+}
+
+fn rows_only(bench: &Bench, table: &Fixture) -> partwise::error::Result<Plan> {
+    let request = RestoreRequest { data_only: true, ..RestoreRequest::whole(At::Version(0)) };
+    Ok(bench.restore_with(&table.path, &request)?.plan)
+}
+
+#[test]
+fn a_generated_column_that_was_added_since_is_computed() {
+    let bench = Bench::default();
+    let mut table = bench.table(shape(), &[row("a", 1), row("b", 2)]);
+    let mut shape = Shape::new(&[("d", Kind::String), ("v", Kind::Long), ("w", Kind::Long)], &["d"]);
+    shape.marks = vec![("w".into(), "delta.generationExpression".into(), "v * 2".into())];
+    table.alter(shape, "ADD COLUMNS", Vec::new());
+    let wide = |d: &str, v, w| vec![s(d), i(v), i(w)];
+    replace(&mut table, &s("a"), &[wide("a", 5, 10)]);
+    let plan = rows_only(&bench, &table).unwrap();
+    expect(&plan.findings, "the column w, which is computed from others, was added since");
+    expect(&plan.findings, "column w: the source lacks it; it is computed as v * 2");
+    bench.apply(&plan).unwrap();
+    assert_eq!(rows_of(&table.path), [wide("a", 1, 2), wide("b", 2, 4)]);
+}
+
+/// v0: d, v; since: v is called u, another column is called v.
+#[test]
+fn a_new_column_is_not_filled_from_an_old_one_of_its_name() {
+    for required in [false, true] {
+        let bench = Bench::default();
+        let mut table = bench.table(Shape { mapped: true, ..shape() }, &[row("a", 1), row("b", 2)]);
+        let live = replay(&table.path).unwrap().live;
+        let gone = live.values().map(|add| table.remove(&json!({"add": add}))).collect();
+        let physical = |name: &str, own: &str| (name.into(), "delta.columnMapping.physicalName".into(), own.into());
+        let shape = Shape {
+            mapped: true,
+            properties: vec![("delta.constraints.d".into(), "d IS NOT NULL".into())],
+            marks: vec![physical("u", "col-v"), physical("v", "col-new")],
+            required: if required { vec!["v".into()] } else { Vec::new() },
+            ..Shape::new(&[("d", Kind::String), ("u", Kind::Long), ("v", Kind::Long)], &["d"])
+        };
+        table.alter(shape, "RENAME COLUMN", gone);
+        if required {
+            let error = refused(rows_only(&bench, &table));
+            assert_eq!(error.kind, ErrorKind::Refused);
+            assert!(error.message.contains("no value for the column v"), "{}", error.message);
+            continue;
+        }
+        let plan = rows_only(&bench, &table).unwrap();
+        expect(&plan.findings, "column v: version 0 had another column of this name; it is NULL");
+        bench.apply(&plan).unwrap();
+        let back = |d: &str, u| vec![s(d), i(u), Value::Null];
+        assert_eq!(rows_of(&table.path), [back("a", 1), back("b", 2)]);
+    }
+}
+
 #[test]
 fn b27_partial_takes_what_is_there() {
     let bench = Bench::default();
@@ -350,10 +426,14 @@ fn marks(bench: &Bench, table: &Path) -> Vec<(u64, Restorable, Option<i64>)> {
 fn versions_are_restorable_until_their_first_removed_file_may_be_taken() {
     let at = |version: i64, days: i64| Some(FIRST_COMMIT as i64 + version * 60_000 + days * 24 * 3_600_000);
     let yes = Restorable::Yes;
-    for (property, days) in [(None, 7), (Some("interval 30 days"), 30)] {
+    for days in [7, 30] {
         let bench = Bench::default();
-        let properties = property.map(|days| ("delta.deletedFileRetentionDuration".to_owned(), days.to_owned()));
-        let shape = Shape { properties: properties.into_iter().collect(), ..shape() };
+        let set = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let mut properties = vec![set("delta.enableExpiredLogCleanup", "false")];
+        if days != 7 {
+            properties.push(set("delta.deletedFileRetentionDuration", "interval 30 days"));
+        }
+        let shape = Shape { properties, ..shape() };
         let mut table = bench.table(shape, &[row("a", 1), row("b", 2)]);
         let first = replay(&table.path).unwrap().live;
         replace(&mut table, &s("a"), &[row("a", 10)]);
@@ -387,19 +467,47 @@ fn versions_are_restorable_until_their_first_removed_file_may_be_taken() {
     }
 }
 
+/// Its entry in the log is needed as long; the newest one stays.
+#[test]
+fn versions_are_restorable_until_their_log_may_be_cleaned_up() {
+    let at = |version: i64, days: i64| Some(FIRST_COMMIT as i64 + version * 60_000 + days * 24 * 3_600_000);
+    for (log, kept) in [(None, 30), (Some("interval 3 days"), 3)] {
+        let bench = Bench::default();
+        let properties = log.map(|text| ("delta.logRetentionDuration".to_owned(), text.to_owned()));
+        let shape = Shape { properties: properties.into_iter().collect(), ..shape() };
+        let mut table = bench.table(shape, &[row("a", 1)]);
+        replace(&mut table, &s("a"), &[row("a", 10)]);
+        table.append(&[row("c", 3)]);
+        let first = if kept == 3 { at(0, 3) } else { at(1, 7) };
+        let yes = Restorable::Yes;
+        let want = [(2, yes.clone(), None), (1, yes.clone(), at(1, kept)), (0, yes, first)];
+        assert_eq!(marks(&bench, &table.path), want);
+    }
+}
+
 #[test]
 fn an_apply_says_until_when_its_undo_is_safe() {
-    let bench = Bench::default();
-    let table = bench.table(shape(), &[row("a", 1), row("b", 2)]);
-    let source = bench.source("s", &shape().columns, &[row("a", 9)]);
-    let before = chrono::Utc::now().timestamp_millis();
-    let (_, report) = bench.run(&table.path, &source, &[], Strategy::Overwrite);
-    let until = parse_timestamp(&report.undo_until.unwrap()).unwrap() / 1000;
-    let week = 7 * 24 * 3_600_000;
-    assert!(until >= before + week && until <= chrono::Utc::now().timestamp_millis() + week);
-    // Nothing was removed, so nothing can be lost.
-    let source = bench.source("s2", &shape().columns, &[row("c", 9)]);
-    assert_eq!(bench.run(&table.path, &source, &[], Strategy::Append).1.undo_until, None);
+    let day = 24 * 3_600_000;
+    let log = ("delta.logRetentionDuration", "interval 3 days");
+    // Days for an overwrite, which removes files, and for an append, which needs the log alone.
+    for (property, overwrite, append) in
+        [(None, 7, Some(30)), (Some(log), 3, Some(3)), (Some(("delta.enableExpiredLogCleanup", "false")), 7, None)]
+    {
+        let bench = Bench::default();
+        let properties = property.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let shape = Shape { properties: properties.into_iter().collect(), ..shape() };
+        let table = bench.table(shape.clone(), &[row("a", 1), row("b", 2)]);
+        for (name, strategy, days) in [("s", Strategy::Overwrite, Some(overwrite)), ("s2", Strategy::Append, append)] {
+            let source = bench.source(name, &shape.columns, &[row("a", 9)]);
+            let before = chrono::Utc::now().timestamp_millis();
+            let (_, report) = bench.run(&table.path, &source, &[], strategy);
+            let after = chrono::Utc::now().timestamp_millis();
+            let until = report.undo_until.map(|text| parse_timestamp(&text).unwrap() / 1000);
+            assert_eq!(until.is_some(), days.is_some(), "{name}");
+            let (until, days) = (until.unwrap_or(before), days.unwrap_or(0));
+            assert!(until >= before + days * day && until <= after + days * day, "{name}: {until}");
+        }
+    }
 }
 
 #[test]
@@ -415,5 +523,6 @@ fn a_deletion_vectors_file_belongs_to_its_version() {
     let remove = table.remove(&a);
     table.commit("DELETE", json!({}), vec![remove, masked]);
     let found = marks(&bench, &table.path);
-    assert_eq!(found, [(1, Restorable::FilesGone(1), None), (0, Restorable::Yes, None)]);
+    let log = Some(FIRST_COMMIT as i64 + 30 * 24 * 3_600_000);
+    assert_eq!(found, [(1, Restorable::FilesGone(1), None), (0, Restorable::Yes, log)]);
 }

@@ -15,7 +15,7 @@ use partwise::plan::merge::Merge;
 use partwise::plan::overwrite::{Mode, Overwrite};
 use partwise::plan::replace_where::ReplaceWhere;
 use partwise::plan::technical::TechnicalProposal;
-use partwise::plan::undo::Undo;
+use partwise::plan::undo::{Undo, UndoRows};
 use partwise::plan::{
     Effect, FileTotals, GateResult, GateStatus, KeyFacts, LayoutChange, Plan, PlanPartition, Refusal, Role, RowTotals,
     SourceFacts, Spec, Verdict, Written,
@@ -317,6 +317,11 @@ pub fn undo() -> Plan {
     let files = FileExchange { remove: Vec::new(), add: Vec::new() };
     let spec = Spec::Undo(Undo { undoes: "plan-o".into(), undoes_version: 14, files, metadata: false });
     plan(spec, Numbers { id: "plan-u", after: 3, deleted: 0, zombies: 0, amount_after: "1450" })
+}
+
+pub fn undo_by_rows() -> Plan {
+    let spec = Spec::UndoRows(UndoRows { undoes: "plan-o".into(), undoes_version: 14, rows: rows() });
+    plan(spec, Numbers { id: "plan-r", after: 3, deleted: 0, zombies: 0, amount_after: "1450" })
 }
 
 pub fn append() -> Plan {

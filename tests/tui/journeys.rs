@@ -40,6 +40,25 @@ fn enter_alone_never_applies() {
     }
 }
 
+/// Rows that are kept for an undo by rows go with the plan.
+#[test]
+fn an_undo_that_is_given_up_is_forgotten() {
+    for (plan, forgets) in [(data::undo_by_rows(), true), (data::undo(), false)] {
+        let mut driver = table(SIZE, false);
+        driver.keys("U");
+        driver.answer(|r| matches!(r, Request::PlanUndo { .. }), Answer::Planned(Box::new(plan.clone())));
+        assert!(confirm_is_open(&driver));
+        driver.press(KeyCode::Esc);
+        assert!(!confirm_is_open(&driver));
+        let asked = driver.waiting.iter().any(|(_, r)| matches!(r, Request::Forget(p) if p.id == plan.id));
+        assert_eq!(asked, forgets);
+        if forgets {
+            driver.answer(|r| matches!(r, Request::Forget(_)), Answer::Settled(Vec::new()));
+        }
+        assert!(driver.screen().contains("nothing was written"), "{}", driver.screen());
+    }
+}
+
 #[test]
 fn pasted_text_never_confirms() {
     let mut driver = compare(SIZE, false);

@@ -217,6 +217,17 @@ fn columns_that_were_changed_since_and_nested_ones_are_refused() {
     assert_eq!(error.kind, ErrorKind::Conflict);
     assert!(error.message.contains("columns were changed since"), "{}", error.message);
 
+    // Another column under the name and type of an old one.
+    let bench = Bench::default();
+    let (table, first) = two_merges(&bench);
+    let mut table = Fixture::resume(&table.path, shape());
+    let other = ("v".to_owned(), "delta.columnMapping.physicalName".to_owned(), "col-other".to_owned());
+    let properties = vec![("delta.columnMapping.mode".to_owned(), "name".to_owned())];
+    table.alter(Shape { marks: vec![other], properties, ..shape() }, "REPLACE COLUMNS", Vec::new());
+    let error = refused(bench.plan_undo(&table.path, Some(&first.id)));
+    assert_eq!(error.kind, ErrorKind::Conflict);
+    assert!(error.message.contains("columns were changed since"), "{}", error.message);
+
     let bench = Bench::default();
     let nested = Shape::new(&[("d", Kind::String), ("k", Kind::Long), ("n", Kind::List)], &["d"]);
     let row = |k: i64, n: &str| -> Row { vec![s("a"), i(k), Value::Nested(n.into())] };

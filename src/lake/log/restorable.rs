@@ -11,7 +11,7 @@ use crate::error::{ErrorKind, Result};
 use crate::table::DataFile;
 use crate::table::file::FileId;
 use crate::table::history::{Commit, Restorable};
-use crate::table::retention::deleted_file_retention;
+use crate::table::retention::{deleted_file_retention, log_retention};
 
 /// Look-ups of data files that run at the same time.
 const LOOKUPS: usize = 64;
@@ -65,6 +65,9 @@ pub async fn mark(
     let usable = |commit: &Commit| commit.version > usable_from || (base.is_empty() && commit.version == usable_from);
     let walked = commits.iter().zip(steps).filter(|(commit, _)| usable(commit)).map(|(_, step)| step);
     let ends = Ends::of(snapshot, base, walked).await?;
+    // The newest entry stays, however old it is.
+    let newest = snapshot.listing().commits.keys().next_back().copied();
+    let log_kept = log_retention(snapshot.metadata());
     let mut live = Live::default();
     base.iter().for_each(|file| live.enter(&file.id, is_gone(&file.id), ends.expiry(&file.id)));
     for (commit, step) in commits.iter_mut().zip(steps) {
@@ -80,7 +83,10 @@ pub async fn mark(
             0 => Restorable::Yes,
             n => Restorable::FilesGone(n),
         });
-        commit.restorable_until = if live.missing == 0 { live.first_end() } else { None };
+        let log_end = log_kept.filter(|_| Some(commit.version) != newest);
+        let log_end = log_end.map(|kept| commit.timestamp.saturating_add(kept));
+        commit.restorable_until =
+            if live.missing == 0 { live.first_end().into_iter().chain(log_end).min() } else { None };
     }
     Ok(())
 }
@@ -203,8 +209,15 @@ impl Live {
     }
 }
 
-/// When files that are removed now may be taken by VACUUM, in milliseconds
-/// since the epoch; `None` where the table's retention is not understood.
-pub fn kept_until(snapshot: &Snapshot, removed_at: i64) -> Option<i64> {
-    Some(removed_at.saturating_add(deleted_file_retention(snapshot.metadata())?))
+/// When a commit that is made now can no longer be taken back, in milliseconds
+/// since the epoch: once its entry may leave the log, or VACUUM may take what it
+/// removes. `None` where neither happens, or where the retention of files that
+/// it removes is not understood.
+pub fn kept_until(snapshot: &Snapshot, committed_at: i64, removes: bool) -> Option<i64> {
+    let mut kept = log_retention(snapshot.metadata());
+    if removes {
+        let files = deleted_file_retention(snapshot.metadata())?;
+        kept = Some(kept.map_or(files, |log| log.min(files)));
+    }
+    Some(committed_at.saturating_add(kept?))
 }

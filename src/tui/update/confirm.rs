@@ -1,16 +1,25 @@
 //! From the confirm dialog to the running operation.
 
+use crate::plan::Spec;
 use crate::tui::app::{App, Screen};
 use crate::tui::load::Load;
 use crate::tui::msg::Request;
 use crate::tui::overlays::confirm::Confirm;
 use crate::tui::screens::apply::ApplyScreen;
 
+/// Gives a plan up: rows that were kept for an undo by rows go.
+pub(super) fn cancel(app: &mut App, confirm: Confirm) {
+    if matches!(confirm.plan.spec, Spec::UndoRows(_)) {
+        app.core.run(Request::Forget(Box::new(confirm.plan)));
+    }
+    app.core.say("nothing was written");
+}
+
 /// Starts a confirmed plan. The dialog has checked name and reasons; here they
 /// are checked once more, because nothing else stands before the write.
 pub(super) fn apply(app: &mut App, confirm: Confirm) {
     if app.core.read_only || confirm.obstacle().is_some() {
-        app.core.say("nothing was written");
+        cancel(app, confirm);
         return;
     }
     let overrides = confirm.overrides();

@@ -73,7 +73,7 @@ pub(super) fn key(app: &mut App, key: Key) {
         },
         Some(Overlay::Confirm(mut dialog)) => match dialog.key(key) {
             Outcome::Stay => app.overlay = Some(Overlay::Confirm(dialog)),
-            Outcome::Cancel => app.core.say("nothing was written"),
+            Outcome::Cancel => confirm::cancel(app, *dialog),
             Outcome::Apply => confirm::apply(app, *dialog),
         },
         Some(Overlay::SaveConfig(mut dialog)) => match dialog.key(key) {
