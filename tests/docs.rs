@@ -76,13 +76,28 @@ fn commands_in(markdown: &str) -> Vec<&str> {
     blocks.flat_map(str::lines).filter(|line| line.starts_with("partwise ")).collect()
 }
 
+/// A line as a shell splits it: blanks inside double quotes are no ends.
+fn words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quoted = false;
+    for c in line.chars() {
+        match c {
+            '"' => quoted = !quoted,
+            ' ' if !quoted => words.push(String::new()),
+            c => words.last_mut().expect("a word").push(c),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
 #[test]
 fn the_readmes_commands_are_commands() {
     let readme = read("README.md");
     let commands = commands_in(&readme);
     assert!(commands.len() >= 4, "{commands:?}");
     for command in commands {
-        let parsed = partwise::cli::parse(command.split_whitespace().map(Into::into));
+        let parsed = partwise::cli::parse(words(&command).into_iter().map(Into::into));
         assert!(parsed.is_ok(), "{command}");
     }
 }

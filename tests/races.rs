@@ -331,7 +331,7 @@ fn processes(partitions: [&'static str; 2]) -> Vec<i32> {
             let failed = plan.gates.iter_mut().filter(|gate| gate.status == GateStatus::Fail);
             failed.for_each(|gate| gate.overridden = Some("a race".into()));
             plan.settle();
-            plan_file::write(&plan, &file).expect("the plan's file");
+            plan_file::write(&plan, &file, false).expect("the plan's file");
             Command::new(assert_cmd::cargo::cargo_bin("partwise"))
                 .args(["apply", "--yes", "--json"])
                 .arg(&file)

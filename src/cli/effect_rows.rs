@@ -34,8 +34,8 @@ pub struct EffectArgs {
     /// rows as old.COLUMN and new.COLUMN. Cells in .md are cut at 60 characters
     #[arg(long, value_name = "EFFECT=FILE", value_parser = parse_export)]
     pub export: Vec<(Effect, PathBuf)>,
-    /// Let --export replace a file
-    #[arg(long, requires = "export")]
+    /// Let --export and --out replace a file
+    #[arg(long)]
     pub force: bool,
 }
 

@@ -3,7 +3,7 @@
 //! anything is opened.
 
 use std::collections::HashSet;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::Path;
 
 use serde_json::{Map, Value as Json};
@@ -32,11 +32,39 @@ pub fn to_json(plan: &Plan) -> Result<Json> {
 }
 
 /// # Errors
-/// `Storage`, `Internal`.
-pub fn write(plan: &Plan, file: &Path) -> Result<()> {
+/// As [`write_beside`], `Internal`.
+pub fn write(plan: &Plan, file: &Path, replace: bool) -> Result<()> {
     let failed = || format!("cannot write the plan {}", file.display());
     let text = serde_json::to_string_pretty(&to_json(plan)?).context(ErrorKind::Internal, failed)?;
-    std::fs::write(file, text + "\n").context(ErrorKind::Storage, failed)
+    write_beside(plan, file, &(text + "\n"), replace)
+}
+
+/// Writes what was made of a plan (the plan, a script) to a file: never over
+/// one that is there unless that is asked for, and never into the table.
+///
+/// # Errors
+/// `Refused` for a file that exists or lies in the table's folder, `Storage`.
+pub fn write_beside(plan: &Plan, file: &Path, text: &str, replace: bool) -> Result<()> {
+    let name = file.display();
+    let folder = match file.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        Some(parent) => std::fs::canonicalize(parent),
+        None => std::env::current_dir(),
+    };
+    let failed = || format!("cannot write {name}");
+    let folder = folder.context(ErrorKind::Storage, failed)?;
+    if std::fs::canonicalize(&plan.table).is_ok_and(|table| folder.starts_with(table)) {
+        return Err(Error::new(ErrorKind::Refused, format!("{name} would lie in the table's folder"))
+            .hint("Nothing was written. Choose a place outside the table."));
+    }
+    if replace {
+        return std::fs::write(file, text).context(ErrorKind::Storage, failed);
+    }
+    let written = std::fs::File::create_new(file).and_then(|mut out| out.write_all(text.as_bytes()));
+    written.map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => Error::new(ErrorKind::Refused, format!("{name} exists"))
+            .hint("Nothing was written. Choose another name, or let --force replace it."),
+        _ => Error::new(ErrorKind::Storage, failed()).because(error),
+    })
 }
 
 /// # Errors

@@ -44,7 +44,8 @@ pub async fn recover(context: &Context) -> Result<Vec<Entry>> {
 /// What is told of a settled operation.
 pub fn said(entry: &Entry) -> String {
     let message = entry.message.as_deref().unwrap_or_default();
-    format!("{} {} on {}: {message}", entry.operation, entry.id, entry.table)
+    // The outcome first: a notice may be cut.
+    format!("{message}: {} on {} ({})", entry.operation, entry.table, entry.id)
 }
 
 /// Settles earlier attempts of an operation whose lock is held: their process

@@ -183,6 +183,9 @@ impl Work<'_> {
         });
         let mut plan = exchange::plan(self.table, spec, &removed, &restored, differences, self.progress).await?;
         plan.findings.extend(findings);
+        if self.chosen.is_some() && !restored.is_empty() {
+            plan.findings.push(exchange::KEYS_UNSEEN.into());
+        }
         Ok(Prepared { plan, rows: None })
     }
 

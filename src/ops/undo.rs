@@ -123,7 +123,10 @@ async fn inverse(
         files: exchange::exchange(&files.removed, &files.restored),
         metadata: changed_metadata && !changes.is_empty(),
     });
-    let plan = exchange::plan(table, spec, &files.removed, &files.restored, changes, progress).await?;
+    let mut plan = exchange::plan(table, spec, &files.removed, &files.restored, changes, progress).await?;
+    if !files.restored.is_empty() && newest.version() > found.version {
+        plan.findings.push(exchange::KEYS_UNSEEN.into());
+    }
     Ok(Prepared { plan, rows: None })
 }
 

@@ -74,6 +74,7 @@ pub async fn run(args: Args, session: &Session) -> Result<Outcome> {
     let mut tuning = table.settings.tuning();
     let mut saved = None;
     if !(args.set.is_empty() && args.severity.is_empty() && args.reset.is_empty()) {
+        session.context.check_may_write()?;
         change(&mut tuning, &args)?;
         saved = save(session, &table, &tuning, args.yes).await?;
         if let Some(saved) = &saved {

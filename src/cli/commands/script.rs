@@ -8,7 +8,7 @@ use serde_json::json;
 use super::plan::road::{override_gates, parse_override};
 use crate::cli::output::Answer;
 use crate::cli::{Outcome, Session};
-use crate::error::{Context, ErrorKind, Result};
+use crate::error::Result;
 use crate::ops::{ScriptEngine, plan_file, script};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -45,6 +45,9 @@ pub struct Args {
     /// Write the script to a file
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Let --out replace a file
+    #[arg(long, requires = "out")]
+    force: bool,
     /// Let a failed gate pass, and say why; the reason stands in the script
     #[arg(long = "override", value_name = "GATE=REASON", value_parser = parse_override)]
     overrides: Vec<(String, String)>,
@@ -56,8 +59,7 @@ pub async fn run(args: Args, session: &Session) -> Result<Outcome> {
     let engine = args.engine.engine();
     let text = script(&session.context, &plan, engine).await?;
     if let Some(file) = &args.out {
-        std::fs::write(file, &text)
-            .context(ErrorKind::Storage, || format!("cannot write the script {}", file.display()))?;
+        plan_file::write_beside(&plan, file, &text, args.force)?;
     }
     Ok(Outcome::Done(match (session.json, &args.out) {
         (true, _) => Answer::json(&json!({"plan": plan.id, "engine": engine.name(), "script": text}))?,

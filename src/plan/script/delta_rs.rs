@@ -267,7 +267,7 @@ fn afterwards(plan: &Plan, facts: &Facts) -> Result<String> {
             text(&back)
         );
     }
-    Ok(out + "print(f\"version {VERSION + 1} is committed and has the planned rows\")\n")
+    Ok(out + "print(f\"version {VERSION + 1} is committed; its partitions have as many rows as planned\")\n")
 }
 
 const PRELUDE: &str = "

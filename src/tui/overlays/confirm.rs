@@ -216,7 +216,9 @@ fn facts(confirm: &Confirm) -> Vec<(String, Role)> {
     for refusal in &plan.refusals {
         lines.push((format!("✘ {}", escape_controls(&refusal.message)), Role::Error));
     }
-    lines.push((format!("Take it back with u, or: partwise undo {}", escape_controls(&confirm.location)), Role::Dim));
+    let command = if plan.spec.kind().undoes().is_some() { "redo" } else { "undo" };
+    let back = format!("Take it back with u, or: partwise {command} {}", escape_controls(&confirm.location));
+    lines.push((back, Role::Dim));
     lines
 }
 

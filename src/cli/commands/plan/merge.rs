@@ -7,7 +7,7 @@ use crate::cli::Session;
 use crate::cli::args::SourceArgs;
 use crate::cli::output::Answer;
 use crate::error::Result;
-use crate::ops::{Strategy, merge_of_clauses};
+use crate::ops::{At, OpenTable, Strategy, merge_of_clauses};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -46,7 +46,11 @@ pub async fn run(args: Args, session: &Session) -> Result<Answer> {
     let wanted = match (&args.sql, args.when.is_empty() && args.on.is_none()) {
         (Some(file), _) => Wanted::Sql { file: file.clone(), mode: None },
         (None, false) => {
-            Wanted::Strategy(merge_of_clauses(args.on.as_deref(), &args.source.key, null_safe_keys, &args.when)?)
+            let mut key = args.source.key.clone();
+            if key.is_empty() {
+                key = OpenTable::open(&session.context, &args.table, At::Latest).await?.settings.known.key;
+            }
+            Wanted::Strategy(merge_of_clauses(args.on.as_deref(), &key, null_safe_keys, &args.when)?)
         }
         (None, true) if args.insert_only => Wanted::Strategy(Strategy::InsertOnly { null_safe_keys }),
         (None, true) => Wanted::Strategy(Strategy::Merge { null_safe_keys, delete_missing: args.delete_missing }),

@@ -119,7 +119,7 @@ pub async fn carry_on(session: &Session, prepared: Prepared, args: &PlanArgs) ->
     let Prepared { mut plan, rows } = prepared;
     override_gates(&mut plan, &args.end.overrides);
     if let Some(file) = &args.out {
-        plan_file::write(&plan, file)?;
+        plan_file::write(&plan, file, args.look.force)?;
     }
     let looked = look(session, &plan, rows.as_ref(), &args.look).await?;
     if args.apply && plan.verdict != Verdict::Blocked {
