@@ -244,6 +244,52 @@ fn an_insert_fills_in_defaults() {
     assert_eq!(rows_of(&table.path), [row(1, "a", i(1)), row(2, "a", i(7))]);
 }
 
+#[test]
+fn a_default_that_reads_the_clock_is_the_time_of_the_plan() {
+    let list =
+        [("id", Kind::Long), ("g", Kind::String), ("at", Kind::Timestamp), ("day", Kind::Date), ("y", Kind::Integer)];
+    let marks = vec![
+        mark("at", "CURRENT_DEFAULT", "current_timestamp()"),
+        mark("day", "CURRENT_DEFAULT", "current_date()"),
+        mark("y", "delta.generationExpression", "year(day)"),
+    ];
+    let shape = Shape { marks, ..Shape::new(&list, &[]) };
+    let bench = Bench::default();
+    let old = vec![i(1), s("a"), Value::Timestamp(0), Value::Date(0), i(1970)];
+    let table = bench.table(shape, std::slice::from_ref(&old));
+    let before = chrono::Utc::now().timestamp_micros();
+    let delivered = source(&bench, &[row(2, "a", i(9)), row(3, "b", i(9))]);
+    let insert = clauses(&["NOT MATCHED THEN INSERT (id, g) VALUES (s.id, s.g)"]);
+    let plan = bench.plan(&table.path, &delivered, &["id"], insert);
+    assert_eq!((plan.refusals.len(), plan.rows.inserted), (0, 2));
+    let planned = chrono::Utc::now().timestamp_micros();
+    bench.apply(&plan).unwrap();
+    let rows = rows_of(&table.path);
+    assert_eq!((rows.len(), &rows[0]), (3, &old));
+    assert_eq!(rows[1][2..], rows[2][2..], "one time for all rows");
+    let Value::Timestamp(at) = rows[1][2] else { panic!("a time, not {:?}", rows[1]) };
+    assert!((before..=planned).contains(&at), "{before} <= {at} <= {planned}");
+    let Value::Date(day) = rows[1][3] else { panic!("a day, not {:?}", rows[1]) };
+    assert_eq!(i64::from(day), at.div_euclid(86_400_000_000));
+    assert!(matches!(rows[1][4], Value::Int(year) if year > 2000), "{:?}", rows[1]);
+}
+
+#[test]
+fn a_constraint_that_reads_the_clock_is_refused_by_name() {
+    let bench = Bench::default();
+    let odd = Shape { properties: vec![property("delta.constraints.past", "year(current_date()) > v")], ..plain() };
+    let table = bench.table(odd, &[row(1, "a", i(1))]);
+    let plan = bench.plan(&table.path, &source(&bench, &[row(1, "a", i(5))]), &["id"], MERGE);
+    assert_eq!(plan.rows.updated, Some(1), "no row is counted as wrong");
+    blocked(&bench, &table, &plan, ErrorKind::UnsupportedFeature, &["constraint past", "cannot be checked", "clock"]);
+
+    let bench = Bench::default();
+    let marks = vec![mark("v", "delta.generationExpression", "year(current_date())")];
+    let table = bench.table(Shape { marks, ..plain() }, &[row(1, "a", i(1))]);
+    let plan = bench.plan(&table.path, &source(&bench, &[row(1, "a", i(5))]), &["id"], MERGE);
+    blocked(&bench, &table, &plan, ErrorKind::UnsupportedFeature, &["generated column v", "cannot be checked"]);
+}
+
 fn fed() -> Shape {
     Shape { properties: vec![property("delta.enableChangeDataFeed", "true")], ..plain() }
 }

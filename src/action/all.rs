@@ -66,7 +66,7 @@ pub const ALL: &[Action] = &[
     Action::new(Id::Tab(4), "Tab: Schema", Scope::Table, &[ch('5')]),
     Action::new(Id::Tab(5), "Tab: History", Scope::Table, &[ch('6')]),
     Action::new(Id::Tab(6), "Tab: Health", Scope::Table, &[ch('7')]),
-    Action::new(Id::Layouts, "Try other partition columns (repartition)", Scope::Table, &[ch('P')])
+    Action::new(Id::Layouts, "Try other partition columns (repartition)", Scope::Table, &[ch('W')])
         .hint(45, "layouts")
         .when(|f| (!f.at_latest).then_some("an old version is shown; @ goes to the newest")),
     Action::new(Id::Vacuum, "Vacuum: remove files that no retained version needs", Scope::Health, &[ch('V')])

@@ -67,57 +67,27 @@ impl EngineConfig {
     }
 }
 
-/// Bytes of a size as people write it: powers of 1024 for `KiB`, of 1000 for `KB`.
+/// Bytes of a limit on memory.
 ///
 /// # Errors
 /// `BadConfig`.
 pub fn size(text: &str) -> Result<u64> {
-    let bytes = bytes_of(text)?;
+    let bad = |why: &str| {
+        Error::new(ErrorKind::BadConfig, format!("the size \"{text}\" {why}"))
+            .hint("Write 4GiB, 512 MiB, 1.5GB or a number of bytes.")
+    };
+    let bytes = byte_size(text).ok_or_else(|| bad("is no number with a unit"))?;
     if bytes < SMALLEST {
-        return Err(bad_size(text, "is below 64 MiB"));
+        return Err(bad("is below 64 MiB"));
     }
     Ok(bytes)
 }
 
-fn bad_size(text: &str, why: &str) -> Error {
-    Error::new(ErrorKind::BadConfig, format!("the size \"{text}\" {why}"))
-        .hint("Write 4GiB, 512 MiB, 1.5GB or a number of bytes.")
-}
-
-/// Bytes of a size of any amount.
-///
-/// # Errors
-/// `BadConfig`.
-pub fn bytes_of(text: &str) -> Result<u64> {
-    let bad = |why: &str| bad_size(text, why);
-    let trimmed = text.trim();
-    let digits = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
-    let (number, unit) = trimmed.split_at(digits);
-    let number: f64 = number.parse().map_err(|_| bad("is no number with a unit"))?;
-    let factor: f64 = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 1.0,
-        "kib" | "k" => 1024.0,
-        "mib" | "m" => 1024.0 * 1024.0,
-        "gib" | "g" => 1024.0 * 1024.0 * 1024.0,
-        "tib" | "t" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
-        "kb" => 1e3,
-        "mb" => 1e6,
-        "gb" => 1e9,
-        "tb" => 1e12,
-        _ => return Err(bad("has an unknown unit")),
-    };
-    let bytes = number * factor;
-    if !(1.0..=1e15).contains(&bytes) {
-        return Err(bad("is nothing or beyond reason"));
-    }
-    Ok(bytes as u64)
-}
-
-/// Bytes of a file size as Spark reads it: `128m`, `128MB` and `128 MiB` are the
-/// same, powers of 1024. `None` for what is none, and for zero.
+/// Bytes of a size, with the units as Spark reads them: `128m`, `128MB` and
+/// `128 MiB` are the same, powers of 1024. `None` for what is none, and for zero.
 pub fn byte_size(text: &str) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let shift = match unit.trim() {
         "" | "b" => 0,
@@ -127,7 +97,11 @@ pub fn byte_size(text: &str) -> Option<u64> {
         "t" | "tb" | "tib" => 40,
         _ => return None,
     };
-    number.parse::<u64>().ok()?.checked_mul(1 << shift).filter(|bytes| *bytes > 0)
+    if let Ok(whole) = number.parse::<u64>() {
+        return whole.checked_mul(1 << shift).filter(|bytes| *bytes > 0);
+    }
+    let bytes = number.parse::<f64>().ok()? * 2_f64.powi(shift);
+    (1.0..=1e15).contains(&bytes).then_some(bytes as u64)
 }
 
 /// Bytes that programs can have without swapping, where the platform tells.
@@ -146,10 +120,11 @@ mod tests {
     fn sizes_are_read_as_people_write_them() {
         assert_eq!(size("1GiB").unwrap(), 1 << 30);
         assert_eq!(size(" 512 MiB ").unwrap(), 512 << 20);
-        assert_eq!(size("1.5GB").unwrap(), 1_500_000_000);
+        assert_eq!(size("1.5GB").unwrap(), 3 << 29);
         assert_eq!(size("104857600").unwrap(), 100 << 20);
-        let sizes = ["128MB", "128m", "134217728", "1 GiB", "0", "x", "1.5g", "99999999999t"].map(byte_size);
-        assert_eq!(sizes, [Some(128 << 20), Some(128 << 20), Some(128 << 20), Some(1 << 30), None, None, None, None]);
+        let sizes = ["128MB", "128m", "134217728", "1 GiB", "0", "x", "1.5 m", "99999999999t", "1..5g"].map(byte_size);
+        let same = Some(128 << 20);
+        assert_eq!(sizes, [same, same, same, Some(1 << 30), None, None, Some(3 << 19), None, None]);
         for wrong in ["", "GiB", "4 apples", "1KiB", "-1GiB", "nan", "1e400"] {
             assert_eq!(size(wrong).unwrap_err().kind, ErrorKind::BadConfig, "{wrong}");
         }

@@ -104,7 +104,8 @@ pub(super) async fn prepare_all(
     progress: &Progress,
 ) -> Result<Plans> {
     let now = chrono::Utc::now().timestamp_micros();
-    let strategies: Vec<Strategy> = strategies.iter().map(|s| s.clone().settled(now)).collect::<Result<_>>()?;
+    let settled = |s: &Strategy| Ok(s.clone().settled(now)?.with_clock_defaults(table.metadata(), now));
+    let strategies: Vec<Strategy> = strategies.iter().map(settled).collect::<Result<_>>()?;
     strategies.iter().try_for_each(Strategy::check)?;
     let own = strategies.iter().find_map(Strategy::own_key);
     let mut rows = row_spec(table, source, request, own)?;

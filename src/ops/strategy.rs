@@ -12,7 +12,8 @@ use crate::plan::scd2::Scd2;
 use crate::plan::undo::UndoRows;
 use crate::plan::view::SourceView;
 use crate::plan::{Pairing, Reach, RowRule, Spec};
-use crate::predicate::{RowExpr, Side};
+use crate::predicate::{RowChecks, RowExpr, Side};
+use crate::table::Metadata;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Strategy {
@@ -90,6 +91,21 @@ fn settle_assignments(assignments: &mut Assignments, now: i64) -> Result<()> {
     }
 }
 
+/// (column, its default with the clock stopped), of defaults that read it.
+fn clock_defaults(metadata: &Metadata, now: i64) -> Vec<(String, String)> {
+    let schema = &metadata.schema;
+    let checks = RowChecks::new(metadata).0;
+    let fields = schema.fields.iter().enumerate();
+    fields
+        .filter_map(|(column, field)| {
+            let expr = checks.default_of(column)?;
+            // A default that names a column is none; the engine refuses it.
+            let reads = !expr.is_pinned() && expr.unqualified().is_empty();
+            reads.then(|| (field.name.clone(), expr.pin(now).text().to_owned()))
+        })
+        .collect()
+}
+
 /// Stops the clock in a source's view.
 ///
 /// # Errors
@@ -142,6 +158,28 @@ impl Strategy {
             | Strategy::UndoRows { .. } => {}
         }
         Ok(self)
+    }
+
+    /// The same strategy with the table's defaults that read the clock written
+    /// into every INSERT that does not name their columns: planning and writing
+    /// then give one value.
+    #[must_use]
+    pub fn with_clock_defaults(mut self, metadata: &Metadata, now: i64) -> Strategy {
+        let Strategy::Clauses { clauses, .. } = &mut self else { return self };
+        let defaults = clock_defaults(metadata, now);
+        let closing = clauses.matched.iter_mut().filter_map(|clause| match &mut clause.action {
+            MatchedAction::Close { insert, .. } => Some(insert),
+            MatchedAction::Update(_) | MatchedAction::Delete => None,
+        });
+        for values in clauses.not_matched.iter_mut().map(|clause| &mut clause.values).chain(closing) {
+            let Assignments::Set(list) = values else { continue };
+            for (name, text) in &defaults {
+                if !list.iter().any(|(column, _)| column.eq_ignore_ascii_case(name)) {
+                    list.push((name.clone(), text.clone()));
+                }
+            }
+        }
+        self
     }
 
     /// # Errors

@@ -78,7 +78,7 @@ impl RowChecks {
     }
 
     fn add_check(&mut self, title: &str, expression: &str, schema: &Schema) -> Result<()> {
-        let bound = RowExpr::parse_plain(expression)?.bind(&over(schema))?.condition()?;
+        let bound = timeless(expression)?.bind(&over(schema))?.condition()?;
         self.checks.push(Check { title: title.to_owned(), expression: expression.to_owned(), bound });
         Ok(())
     }
@@ -88,7 +88,7 @@ impl RowChecks {
         let to = field
             .primitive()
             .ok_or_else(|| Error::new(ErrorKind::Usage, format!("a {} cannot be computed", field.data_type)))?;
-        let expr = RowExpr::parse_plain(expression)?.cast_to(to);
+        let expr = timeless(expression)?.cast_to(to);
         let bound = expr.equals_column(Side::Target, &field.name).bind(&over(schema))?;
         let from = expr.bind(&over(schema))?.columns().iter().map(|(_, column)| *column).collect();
         self.generated.push(Generated { column, expr, from });
@@ -171,6 +171,13 @@ pub fn bit(number: usize) -> u64 {
 fn over(schema: &Schema) -> Scope<'_> {
     static NONE: Schema = Schema { fields: Vec::new() };
     Scope { source: &NONE, target: schema }
+}
+
+/// What a table demands means the same at every time: a row that was right when
+/// it was planned is right when it is written.
+fn timeless(expression: &str) -> Result<RowExpr> {
+    let expr = RowExpr::parse_plain(expression)?;
+    if expr.is_pinned() { Ok(expr) } else { Err(Error::new(ErrorKind::Usage, "it reads the clock")) }
 }
 
 /// `{"expression":{"expression":"value < 3"}}`

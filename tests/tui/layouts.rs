@@ -75,7 +75,7 @@ fn report() -> LayoutReport {
 
 fn wizard(size: (u16, u16), read_only: bool) -> Driver {
     let mut driver = table(size, read_only);
-    driver.keys("P");
+    driver.keys("W");
     driver.answer(|r| matches!(r, Request::Layouts(_)), Answer::Layouts(Box::new(report())));
     driver
 }

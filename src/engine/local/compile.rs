@@ -316,20 +316,19 @@ impl Compiler<'_> {
         let field = &self.table.fields[column];
         let default = |field: &Field| {
             let column = self.table.index_of(&field.name);
-            Ok(column.and_then(|c| self.checks.default_of(c)).cloned().unwrap_or_else(RowExpr::null))
+            let expr = column.and_then(|c| self.checks.default_of(c)).cloned().unwrap_or_else(RowExpr::null);
+            if expr.is_pinned() { Ok(expr) } else { Err(no_default(field, expr.text(), READS_THE_CLOCK)) }
         };
         if let Some(bound) = self.computed(column, list, &default)? {
             return Ok(Some(bound));
         }
         let Some(text) = field.text("CURRENT_DEFAULT") else { return Ok(None) };
-        let unknown = |why: Error| {
-            Error::new(
-                ErrorKind::UnsupportedFeature,
-                format!("the default {text} of column {} cannot be computed: {}", field.name, why.message),
-            )
-            .hint("Name the column in the INSERT.")
-        };
+        let unknown = |why: Error| no_default(field, text, &why.message);
         let expr = RowExpr::parse_plain(text).map_err(unknown)?;
+        if !expr.is_pinned() {
+            // A plan has the clock stopped in the clauses that it was given.
+            return Err(no_default(field, text, READS_THE_CLOCK));
+        }
         let none = Schema { fields: Vec::new() };
         let bound = expr.bind(&Scope { source: &none, target: &none }).and_then(|bound| bound.assign_to(field));
         bound.map(Some).map_err(unknown)
@@ -358,6 +357,13 @@ impl Compiler<'_> {
         }
         Ok(Insert::Built(built))
     }
+}
+
+const READS_THE_CLOCK: &str = "it reads the clock";
+
+fn no_default(field: &Field, text: &str, why: &str) -> Error {
+    let said = format!("the default {text} of column {} cannot be computed: {why}", field.name);
+    Error::new(ErrorKind::UnsupportedFeature, said).hint("Name the column in the INSERT.")
 }
 
 impl Compiled {

@@ -30,7 +30,7 @@ const TARGET_FILE_BYTES: u64 = 256 << 20;
 /// The size that files are written up to: the given one, else the table's
 /// `delta.targetFileSize`, else 256 MiB.
 fn target_file_size(metadata: &Metadata, given: Option<u64>) -> u64 {
-    let own = || metadata.property("delta.targetFileSize").and_then(|text| crate::config::engine::bytes_of(text).ok());
+    let own = || metadata.property("delta.targetFileSize").and_then(crate::config::engine::byte_size);
     given.or_else(own).filter(|bytes| *bytes > 0).unwrap_or(TARGET_FILE_BYTES)
 }
 
