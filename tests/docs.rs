@@ -97,7 +97,7 @@ fn the_readmes_commands_are_commands() {
     let commands = commands_in(&readme);
     assert!(commands.len() >= 4, "{commands:?}");
     for command in commands {
-        let parsed = partwise::cli::parse(words(&command).into_iter().map(Into::into));
+        let parsed = partwise::cli::parse(words(command).into_iter().map(Into::into));
         assert!(parsed.is_ok(), "{command}");
     }
 }

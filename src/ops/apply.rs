@@ -196,7 +196,7 @@ async fn carry_out(run: &Run<'_>, entry: &mut Entry) -> Result<ApplyReport> {
         verified: mismatches.is_empty(),
         mismatches,
         warnings: Vec::new(),
-        undo: Some(undo_command(plan)),
+        undo: undo_of(plan, newest),
         undo_until,
     })
 }
@@ -309,7 +309,7 @@ async fn commit_work(run: &Run<'_>, work: &mut Work, entry: &mut Entry) -> Resul
         match commit::put(newest.store(), version, &actions, id).await? {
             Put::Landed => {
                 entry.version_after = Some(version);
-                entry.undo = Some(undo_command(plan));
+                entry.undo = undo_of(plan, run.newest);
                 return Ok((version, passed.iter().map(|b| b.version).collect()));
             }
             Put::Taken => newest = newest.refresh().await?,
@@ -388,6 +388,11 @@ async fn discard(snapshot: &Snapshot, staged: &Staged, error: Error) -> Error {
 
 fn now() -> String {
     millis_text(chrono::Utc::now().timestamp_millis())
+}
+
+/// What takes the plan back; nothing does where the table lets no row go.
+fn undo_of(plan: &Plan, table: &OpenTable) -> Option<String> {
+    (!table.metadata().flag("delta.appendOnly")).then(|| undo_command(plan))
 }
 
 fn undo_command(plan: &Plan) -> String {

@@ -84,7 +84,10 @@ pub(super) fn render(plan: &Plan, facts: &Facts) -> Result<String> {
     }
     step(
         "Done.",
-        &format!("print({})", text(&format!("version {} is committed; its partitions have as many rows as planned", plan.version + 1))),
+        &format!(
+            "print({})",
+            text(&format!("version {} is committed; its partitions have as many rows as planned", plan.version + 1))
+        ),
     );
     out += &indented(&body);
     out += "finally:\n    for key, value in before.items():\n        spark.conf.unset(key) if value is None else spark.conf.set(key, value)\n";
