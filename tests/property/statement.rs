@@ -128,7 +128,8 @@ impl Run {
             self.feed.operations = Some((op, codes.map(cell).into_iter().zip(meanings).collect()));
             self.request.view.operations = Some(OperationColumn { column: "op".into(), codes: stated });
         }
-        if dice.below(3) > 0 {
+        // Which row of a key is the newest needs a key.
+        if dice.below(3) > 0 && !self.request.key.is_empty() {
             let seq = |at: usize, _: &Row| match said(at + 1) % 8 {
                 7 => Value::Null,
                 n => Value::Int(i64::from(n % 4 + seed % 2)),
