@@ -85,11 +85,11 @@ fn render(commits: &[Commit], columns: &[String]) -> String {
     out.render()
 }
 
-/// `yes`, or until when: a time in the past says that the next VACUUM may be the end.
+/// `yes`, or until when: a time in the past says that the next cleanup may be the end.
 fn until(end: Option<i64>) -> String {
     match end {
         None => "yes".into(),
-        Some(end) if end <= chrono::Utc::now().timestamp_millis() => "until the next VACUUM".into(),
+        Some(end) if end <= chrono::Utc::now().timestamp_millis() => "until the next VACUUM or log cleanup".into(),
         Some(end) => format!("until {}", millis_text(end)),
     }
 }
