@@ -61,9 +61,7 @@ fn difference(partition: &PlanPartition, name: &str, gone: Option<Total>, come: 
                     let added = (gone.absolute + come.absolute) * 10f64.powi(i32::from(scale));
                     let largest = before.unsigned_abs().max(after.unsigned_abs()).max(unscaled.unsigned_abs());
                     // A sum that left 128 bits on the way says nothing.
-                    largest > NEAR_THE_END
-                        || added > NEAR_THE_END as f64
-                        || after.checked_sub(before) == Some(unscaled)
+                    largest > NEAR_THE_END || added > NEAR_THE_END as f64 || after.checked_sub(before) == Some(unscaled)
                 }
                 _ => false,
             }
