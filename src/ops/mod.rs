@@ -39,6 +39,7 @@ mod refusals;
 mod relayout;
 pub mod restore;
 mod row_history;
+mod row_spec;
 pub mod script;
 mod slice;
 mod space;

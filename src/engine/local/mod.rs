@@ -16,6 +16,7 @@ mod fetch;
 mod folders;
 mod groups;
 pub mod hash;
+mod join;
 mod judge;
 pub mod key_candidates;
 mod key_counter;
@@ -36,6 +37,7 @@ mod sorted;
 mod stage;
 mod store;
 mod tally;
+mod unstage;
 mod verdicts;
 pub mod verify;
 mod visitor;
@@ -46,7 +48,7 @@ mod write;
 
 pub use delivered::delivered_schema;
 pub use store::Spilling;
-pub use write::{discard_staged, left_behind, remove_staged};
+pub use unstage::{discard_staged, left_behind, remove_staged};
 
 use std::sync::Arc;
 

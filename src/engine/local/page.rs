@@ -13,7 +13,7 @@ use super::classify::LocalClassified;
 use super::compile::Insert;
 use super::delivered::Wanted;
 use super::fetch::{WHOLE, collect_rows};
-use super::judge::built;
+use super::join::built;
 use super::rows::Place;
 use super::sides::lock;
 use super::verdicts::Verdicts;

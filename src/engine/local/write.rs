@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use deltalake::arrow::array::{RecordBatch, UInt64Array};
 use deltalake::arrow::compute::{concat_batches, take_record_batch};
+use deltalake::logstore::object_store::ObjectStore;
 use deltalake::logstore::object_store::path::Path;
-use deltalake::logstore::object_store::{Error as StoreError, ObjectStore, ObjectStoreExt};
 use uuid::Uuid;
 
 use super::folders::folder;
 use super::hash;
 use super::parked::Parked;
 use super::store::Spilling;
+use super::unstage::{left_behind, remove_staged};
 use crate::engine::Staged;
 use crate::error::{Context, Error, ErrorKind, Result};
 use crate::lake::commit::StagedFile;
@@ -386,38 +387,4 @@ impl PartitionWriter {
         }
         remove_staged(&self.store, &self.paths).await
     }
-}
-
-/// Removes everything that was staged. Gives how many files stay.
-pub async fn discard_staged(store: &TableStore, staged: &Staged) -> usize {
-    let files = staged.files.iter().chain(&staged.changes);
-    let paths: Vec<Path> = files.filter_map(|f| Some(store.locate(&f.path).ok()?.path)).collect();
-    remove_staged(store, &paths).await
-}
-
-/// Removes staged files that never came into the log, best effort: what stays
-/// is harmless and carries the operation's id. Gives how many stay.
-pub async fn remove_staged(store: &TableStore, paths: &[Path]) -> usize {
-    let mut left = 0;
-    for path in paths {
-        match store.objects().delete(path).await {
-            Ok(()) | Err(StoreError::NotFound { .. }) => {}
-            Err(error) => {
-                left += 1;
-                tracing::warn!(%path, %error, "a staged file could not be removed");
-            }
-        }
-    }
-    left
-}
-
-/// The error of a write, with what it had to leave behind.
-pub fn left_behind(mut error: Error, left: usize) -> Error {
-    if left > 0 {
-        let (files, them) = if left == 1 { ("file", "it") } else { ("files", "them") };
-        error.message.push_str(&format!("; {left} staged {files} could not be removed"));
-        let hint = format!("`partwise clean TABLE --remove` removes {them} later.");
-        error.hint = Some(error.hint.map_or(hint.clone(), |said| format!("{said} {hint}")));
-    }
-    error
 }

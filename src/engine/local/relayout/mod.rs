@@ -28,7 +28,7 @@ use deltalake::logstore::object_store::path::Path;
 use uuid::Uuid;
 
 use super::store::Spilling;
-use super::write::left_behind;
+use super::unstage::left_behind;
 use crate::engine::{RowSet, Staged};
 use crate::error::{Error, Result};
 use crate::lake::Snapshot;

@@ -8,7 +8,7 @@ use deltalake::logstore::object_store::path::Path;
 use uuid::Uuid;
 
 use super::super::folders::folder;
-use super::super::write::remove_staged;
+use super::super::unstage::remove_staged;
 use super::Paths;
 use super::count::Counted;
 use super::read::Reading;
