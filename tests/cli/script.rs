@@ -72,7 +72,7 @@ fn a_script_of_a_table_or_source_that_moved_is_refused() {
     let (mut fixture, source) = table(home.path());
     let at = fixture.path.to_str().unwrap().to_owned();
     let file = home.path().join("plan.json").to_str().unwrap().to_owned();
-    let plan = ["plan", "overwrite", &at, "--source", &source, "--key", "v", "--out", &file];
+    let plan = ["plan", "overwrite", &at, "--source", &source, "--key", "v", "--out", &file, "--force"];
     let kind =
         || json_of(&run(home.path(), &["script", &file, "--for", "pyspark", "--json"]).1)["error"]["kind"].clone();
     run(home.path(), &plan);
@@ -81,6 +81,32 @@ fn a_script_of_a_table_or_source_that_moved_is_refused() {
     run(home.path(), &plan);
     write_source(Path::new(&source), &shape().columns, &[row("a", 7)]);
     assert_eq!(kind(), "SourceChanged");
+}
+
+#[test]
+fn nothing_is_written_over_a_file_or_into_the_table() {
+    let home = tempdir().unwrap();
+    let (fixture, source) = table(home.path());
+    let at = fixture.path.to_str().unwrap();
+    let plan = |out: &str, more: &[&str]| {
+        let words = ["plan", "overwrite", at, "--source", &source, "--key", "v", "--json", "--out", out];
+        run(home.path(), &[&words[..], more].concat())
+    };
+    let kept = fs::read(&source).unwrap();
+    let log = log_file(&fixture.path, 0);
+    let entry = fs::read(&log).unwrap();
+    for (out, force) in [(source.as_str(), &[][..]), (log.to_str().unwrap(), &["--force"])] {
+        let (code, said) = plan(out, force);
+        assert_eq!((code, json_of(&said)["error"]["kind"].as_str()), (5, Some("Refused")), "{out}");
+    }
+    let file = home.path().join("plan.json");
+    let file = file.to_str().unwrap();
+    plan(file, &[]);
+    let (code, said) = run(home.path(), &["script", file, "--for", "delta-rs", "--json", "--out", &source]);
+    assert_eq!((code, json_of(&said)["error"]["kind"].as_str()), (5, Some("Refused")));
+    assert_eq!(plan(file, &[]).0, 5);
+    assert_ne!(plan(file, &["--force"]).0, 5);
+    assert_eq!((fs::read(&source).unwrap(), fs::read(&log).unwrap()), (kept, entry));
 }
 
 /// The plan of a table that partwise does not write has its numbers, is saved,
@@ -99,7 +125,8 @@ fn a_table_that_is_not_written_here_still_gives_plan_and_script() {
     let file = home.path().join("plan.json");
     let file = file.to_str().unwrap();
     for kind in [&["overwrite"][..], &["merge", "--delete-missing"], &["append"]] {
-        let plan = [&["plan", kind[0], at, "--source", &source, "--key", "v", "--out", file], &kind[1..]].concat();
+        let plan =
+            [&["plan", kind[0], at, "--source", &source, "--key", "v", "--out", file, "--force"], &kind[1..]].concat();
         let (code, said) = run(home.path(), &plan);
         let said = text(&said);
         assert_eq!(code, 5, "{said}");
