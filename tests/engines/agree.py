@@ -207,7 +207,7 @@ class Partwise:
     def write(self, *arguments):
         """Plans and applies, every failed gate overridden. The version that it made, or None for a refusal."""
         file = WORK / "plan.json"
-        plan = self(*arguments, "--out", file, ok=(0, 3, 5))
+        plan = self(*arguments, "--out", file, "--force", ok=(0, 3, 5))
         if plan["refusals"]:
             return None, plan["refusals"][0]["message"]
         failed = [gate["name"] for gate in plan["gates"] if gate["status"] == "fail"]

@@ -63,7 +63,7 @@ class Table:
 
     def write(self, kind, source, *more):
         file = WORK / "plan.json"
-        plan = partwise(self.binary, "plan", kind, self.path, "--source", source, "--key", self.key(), *more, "--out", file, ok=(0, 3, 5))
+        plan = partwise(self.binary, "plan", kind, self.path, "--source", source, "--key", self.key(), *more, "--out", file, "--force", ok=(0, 3, 5))
         if plan["refusals"]:
             return plan, None
         report = partwise(self.binary, "apply", file, "--yes", *overrides(plan))

@@ -51,7 +51,7 @@ class Table:
 
     def plan(self, kind, source, *more, ok=(0, 3)):
         file = WORK / "plan.json"
-        code, out, err = common.call(self.binary, WORK, "plan", kind, self.path, "--source", source, "--key", "id", *more, "--out", file)
+        code, out, err = common.call(self.binary, WORK, "plan", kind, self.path, "--source", source, "--key", "id", *more, "--out", file, "--force")
         assert code in ok, f"plan {kind} exits with {code}: {out or err}"
         return json.loads(out), file
 

@@ -68,7 +68,7 @@ class Scripts:
         self.put_back(made, table)
         file = made.parent / "plan.json"
         file.unlink(missing_ok=True)
-        code, out, err = common.call(self.binary, corpus.WORK, *arguments, "--out", file)
+        code, out, err = common.call(self.binary, corpus.WORK, *arguments, "--out", file, "--force")
         if not file.exists():
             return [("plan", "no plan: " + json.loads(out)["error"]["kind"] if out.strip() else err[:100])]
         plan = json.loads(file.read_text())
