@@ -63,11 +63,6 @@ pub async fn gone(table: &OpenTable, files: &[DataFile], progress: &Progress) ->
     Ok(found)
 }
 
-/// Said where rows come back beside rows that others wrote since: files are
-/// exchanged without a look at keys (`keys.elsewhere` is then null).
-pub const KEYS_UNSEEN: &str = "keys were not compared: a row that comes back may have the key of a row that another \
-     commit wrote since; `partwise keys` finds such keys afterwards";
-
 /// Every file that would come back is looked for before anything is written.
 ///
 /// # Errors

@@ -47,6 +47,7 @@ mod spool;
 pub mod statement;
 pub mod strategy;
 mod table_config;
+mod twins;
 pub mod undo;
 mod undo_rows;
 pub mod vacuum;

@@ -6,6 +6,7 @@ use super::browse::{At, OpenTable};
 use super::chosen::Chosen;
 use super::context::Context;
 use super::prepare::{Judged, prepare_all};
+use super::twins::{self, Back};
 use super::{Prepared, SourceRequest, Strategy, changes, clock, exchange};
 use crate::error::{Error, ErrorKind, Result};
 use crate::lake::Snapshot;
@@ -183,9 +184,15 @@ impl Work<'_> {
         });
         let mut plan = exchange::plan(self.table, spec, &removed, &restored, differences, self.progress).await?;
         plan.findings.extend(findings);
-        if self.chosen.is_some() && !restored.is_empty() {
-            plan.findings.push(exchange::KEYS_UNSEEN.into());
-        }
+        let asked = self.request.key.as_slice();
+        let key = if asked.is_empty() { &self.table.settings.known.key } else { asked };
+        let back = Back { table: self.table, then, files: &restored, removed: &removed, key };
+        plan.keys.elsewhere = back.rows_with_a_twin(self.progress).await?;
+        plan.findings.extend(match plan.keys.elsewhere {
+            None => Some(twins::KEYS_UNSEEN.to_owned()),
+            Some(0) => None,
+            Some(rows) => Some(twice(rows, key)),
+        });
         Ok(Prepared { plan, rows: None })
     }
 
@@ -302,6 +309,15 @@ impl Work<'_> {
         }
         Ok(())
     }
+}
+
+/// Rows of chosen partitions that come back although others have their keys.
+fn twice(rows: u64, key: &[String]) -> String {
+    let what = match rows {
+        1 => "1 row that comes back has a key that is in another partition today, and will be there twice".to_owned(),
+        n => format!("{n} rows that come back have keys that are in other partitions today, and will be there twice"),
+    };
+    format!("{what}; `partwise keys TABLE --key {}` names such keys afterwards", key.join(","))
 }
 
 /// Whether the table computes a column by itself.

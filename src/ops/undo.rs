@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::browse::OpenTable;
 use super::context::Context;
 use super::operations::{Operation, operations, to_redo, to_undo};
+use super::twins::{self, Back};
 use super::{Prepared, changes, clock, exchange, undo_rows};
 use crate::error::{Error, ErrorKind, Result};
 use crate::lake::Snapshot;
@@ -98,6 +99,22 @@ async fn inverse(
         None => hindrance(before.metadata(), newest.metadata()),
     };
     exchange::check_there(table, &files.restored, progress).await?;
+    // Nothing of a change of metadata may be built on, so nothing is beside it.
+    let twins = match why.is_some() || changed_metadata {
+        true => Some(0),
+        false => {
+            let key = known_key(table, found, key);
+            let back = Back { table, then: &before, files: &files.restored, removed: &files.removed, key };
+            back.rows_with_a_twin(progress).await?
+        }
+    };
+    let why = why.or_else(|| {
+        let rows = twins.filter(|rows| *rows > 0)?;
+        Some(match rows {
+            1 => "a later commit wrote the key of 1 row that would come back".to_owned(),
+            n => format!("later commits wrote the keys of {n} rows that would come back"),
+        })
+    });
     if let Some(why) = why {
         if changed_metadata {
             return Err(Error::new(
@@ -124,10 +141,20 @@ async fn inverse(
         metadata: changed_metadata && !changes.is_empty(),
     });
     let mut plan = exchange::plan(table, spec, &files.removed, &files.restored, changes, progress).await?;
-    if !files.restored.is_empty() && newest.version() > found.version {
-        plan.findings.push(exchange::KEYS_UNSEEN.into());
+    match twins {
+        Some(_) => plan.keys.elsewhere = Some(0),
+        None => plan.findings.push(twins::KEYS_UNSEEN.into()),
     }
     Ok(Prepared { plan, rows: None })
+}
+
+/// What tells rows apart: what was asked for, else what the operation went by,
+/// else the config's.
+fn known_key<'a>(table: &'a OpenTable, found: &'a Operation, asked: &'a [String]) -> &'a [String] {
+    let schema = &table.metadata().schema;
+    let there = |key: &&[String]| !key.is_empty() && key.iter().all(|column| schema.find(column).is_some());
+    let known = [found.key.as_slice(), &table.settings.known.key];
+    if asked.is_empty() { known.into_iter().find(there).unwrap_or_default() } else { asked }
 }
 
 /// The files of an operation as they are now.

@@ -2,6 +2,7 @@
 
 mod property;
 mod rows;
+mod twins;
 
 use partwise::error::ErrorKind;
 use partwise::ops::Strategy;
