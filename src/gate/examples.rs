@@ -6,7 +6,7 @@ use super::evidence::{
     AppliedBefore, GrainFacts, GrainPartition, GroupFacts, LaterChanges, NearDuplicates, PartitionHistory, Space,
     VersionRows,
 };
-use super::testing::{append, merge, overwrite, partition, sliced, undo};
+use super::testing::{append, merge, overwrite, partition, sliced, switch, undo};
 use super::{Evidence, Severity, Thresholds};
 use crate::plan::kinds::Class;
 use crate::plan::merge::Merge;
@@ -224,6 +224,7 @@ fn example(gate: &str) -> Option<Example> {
             };
             of((undo(), later(0)), None, (undo(), later(1)))
         }
+        "breaking-writers" => of(plain(switch(false)), None, plain(switch(true))),
         _ => return None,
     })
 }
@@ -282,6 +283,7 @@ fn severities_are_those_of_the_table_of_gates() {
         ("operation-column", "fail fail fail fail off off"),
         ("deletes-outside-slice", "off off off fail off off"),
         ("later-changes", "off off off off off fail"),
+        ("breaking-writers", "off off off off fail off"),
     ];
     for gate in super::ALL {
         let severities: Vec<&str> = Class::ALL.iter().map(|(class, _)| gate.severity(*class).as_str()).collect();

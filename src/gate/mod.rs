@@ -4,6 +4,7 @@
 //! with it. Each lives in its own file and in one line of [`ALL`].
 
 mod already_applied;
+mod breaking_writers;
 mod deletes_outside_slice;
 mod duplicate_keys;
 mod empty_source;
@@ -126,6 +127,7 @@ pub const ALL: &[&dyn Gate] = &[
     &skew::Skew,
     &already_applied::AlreadyApplied,
     &later_changes::LaterChanges,
+    &breaking_writers::BreakingWriters,
     &space::Space,
 ];
 

@@ -5,8 +5,11 @@ use serde_json::{Map, json};
 use super::{Evidence, Finding, Gate, Thresholds};
 use crate::plan::append::Append;
 use crate::plan::kinds::RowSpec;
+use crate::plan::layouts::breakers::{Breaker, BreakerKind};
 use crate::plan::merge::Merge;
 use crate::plan::overwrite::{Mode, Overwrite};
+use crate::plan::relayout::{Order, Shape};
+use crate::plan::repartition::Repartition;
 use crate::plan::undo::UndoRows;
 use crate::plan::{GateStatus, Plan, PlanPartition, Role, Spec, Verdict};
 
@@ -24,6 +27,30 @@ pub fn merge() -> Plan {
 
 pub fn undo() -> Plan {
     plan(Spec::UndoRows(UndoRows { undoes: "o".into(), undoes_version: 1, rows: RowSpec::default() }))
+}
+
+/// A switch from `p` to `q`; `danger`: beside a job that it would stop.
+pub fn switch(danger: bool) -> Plan {
+    let job = Breaker {
+        kind: BreakerKind::PartitionBy,
+        version: Some(4),
+        timestamp: Some(0),
+        commits: 2,
+        who: "nightly".into(),
+        effect: "stops".into(),
+        collateral: None,
+        danger,
+    };
+    plan(Spec::Repartition(Repartition {
+        from: vec!["p".into()],
+        by: vec!["q".into()],
+        added: None,
+        protocol: None,
+        shape: Shape::FilesPerPartition(1),
+        order: Order::None,
+        breakers: vec![job],
+        undoes: None,
+    }))
 }
 
 /// A plan for a table that is partitioned by `p`, with nothing in it yet.

@@ -6,11 +6,12 @@ use super::browse::OpenTable;
 use super::context::Context;
 use super::operations::{Operation, operations, to_redo, to_undo};
 use super::twins::{self, Back};
-use super::{Prepared, changes, clock, exchange, undo_rows};
+use super::{Prepared, RepartitionRequest, changes, clock, exchange, prepare_repartition, undo_rows};
 use crate::error::{Error, ErrorKind, Result};
 use crate::lake::Snapshot;
 use crate::lake::log::action::Line;
 use crate::lake::log::snapshot::read_commit;
+use crate::plan::repartition::Undone;
 use crate::plan::undo::Undo;
 use crate::plan::{Plan, Spec};
 use crate::progress::Progress;
@@ -86,20 +87,31 @@ async fn inverse(
     let files = Files::of(&lines, &exchange::by_id(&before).await?, &live)?;
     let changed_metadata = lines.iter().any(|l| l.meta_data.is_some());
     let changes = if changed_metadata {
-        check_nothing_built_on(newest, &before, found, &live, &files).await?;
+        match built_on(newest, found, &live, &files).await? {
+            None => {}
+            // The rows that came since are of the new layout: all are written in the old one.
+            Some(BuiltOn::Files(why)) if is_switch(&lines) => {
+                return switch_back(context, table, found, &before, &why, progress).await;
+            }
+            Some(BuiltOn::Files(why) | BuiltOn::Metadata(why)) => {
+                return Err(depended_on(newest, &before, found, &why));
+            }
+        }
         exchange::check_protocol(newest, &before)?;
         clock::check_metadata(newest.metadata(), before.metadata())?;
         changes::metadata_changes(newest.metadata(), before.metadata())
     } else {
         Vec::new()
     };
+    // A change of metadata that nothing was built on goes back as a whole.
     let why = match &files.hindrance {
+        _ if changed_metadata => None,
         Some(why) => Some(why.clone()),
-        None if changed_metadata || files.restored.is_empty() => None,
+        None if files.restored.is_empty() => None,
         None => hindrance(before.metadata(), newest.metadata()),
     };
     exchange::check_there(table, &files.restored, progress).await?;
-    // Nothing of a change of metadata may be built on, so nothing is beside it.
+    // What changed the metadata wrote every file, so that nothing is beside it.
     let twins = match why.is_some() || changed_metadata {
         true => Some(0),
         false => {
@@ -116,13 +128,6 @@ async fn inverse(
         })
     });
     if let Some(why) = why {
-        if changed_metadata {
-            return Err(Error::new(
-                ErrorKind::Conflict,
-                format!("version {} changed the table's metadata, and {why}", found.version),
-            )
-            .hint("It can only be taken back as a whole. `partwise plan restore` takes later commits back too."));
-        }
         let undo = undo_rows::UndoRows {
             context,
             table,
@@ -199,41 +204,78 @@ impl Files {
     }
 }
 
+/// What later commits put on top of a change of metadata.
+enum BuiltOn {
+    Metadata(String),
+    Files(String),
+}
+
 /// Metadata goes back whole, so nothing later may depend on it: no other change
 /// of metadata, no file that was written under it.
-async fn check_nothing_built_on(
+async fn built_on(
     newest: &Snapshot,
-    before: &Snapshot,
     found: &Operation,
     live: &BTreeMap<FileId, DataFile>,
     files: &Files,
-) -> Result<()> {
-    let switched = before.metadata().partition_columns != newest.metadata().partition_columns;
-    let refuse = |what: String| {
-        let hint =
-            "Taking it back would change what later commits rely on. `partwise plan restore` takes them back too.";
-        let by = before.metadata().partition_columns.join(",");
-        let by = if by.is_empty() { "none" } else { by.as_str() };
-        Err(Error::new(
-            ErrorKind::Conflict,
-            format!("version {} changed the table's metadata, and {what}", found.version),
-        )
-        .hint(match switched {
-            true => format!("{hint} `partwise plan repartition TABLE --by {by}` goes back and keeps them."),
-            false => hint.to_owned(),
-        }))
-    };
+) -> Result<Option<BuiltOn>> {
     let removed: HashSet<FileId> = files.removed.iter().map(DataFile::id).collect();
+    let mut built = files.hindrance.clone().map(BuiltOn::Files);
     for version in found.version + 1..=newest.version() {
         let lines = read_commit(newest.store(), version).await?;
         if lines.iter().any(|l| l.meta_data.is_some()) {
-            return refuse(format!("version {version} changed it again"));
+            return Ok(Some(BuiltOn::Metadata(format!("version {version} changed it again"))));
         }
         // By the commits: a checkpoint does not say which version wrote a file.
         let mut added = lines.iter().filter_map(|l| Some(l.add.as_ref()?.id()));
         if let Some(id) = added.find(|id| live.contains_key(id) && !removed.contains(id)) {
-            return refuse(format!("version {version} wrote {} since", id.path));
+            built.get_or_insert_with(|| BuiltOn::Files(format!("version {version} wrote {} since", id.path)));
         }
     }
-    Ok(())
+    Ok(built)
+}
+
+fn depended_on(newest: &Snapshot, before: &Snapshot, found: &Operation, what: &str) -> Error {
+    let hint = "Taking it back would change what later commits rely on. `partwise plan restore` takes them back too.";
+    let by = before.metadata().partition_columns.join(",");
+    let by = if by.is_empty() { "none" } else { by.as_str() };
+    let switched = before.metadata().partition_columns != newest.metadata().partition_columns;
+    Error::new(ErrorKind::Conflict, format!("version {} changed the table's metadata, and {what}", found.version)).hint(
+        match switched {
+            true => format!("{hint} `partwise plan repartition TABLE --by {by}` goes back and keeps them."),
+            false => hint.to_owned(),
+        },
+    )
+}
+
+/// Whether a commit is partwise's own switch of partition columns.
+fn is_switch(lines: &[Line]) -> bool {
+    let own = lines.iter().find_map(|l| l.commit_info.as_ref()?.get("partwise")?.get("operation")?.as_str());
+    own == Some("repartition")
+}
+
+/// Takes a switch back by another rewrite, so that what later commits wrote is
+/// carried over.
+async fn switch_back(
+    context: &Context,
+    table: &OpenTable,
+    found: &Operation,
+    before: &Snapshot,
+    why: &str,
+    progress: &Progress,
+) -> Result<Prepared> {
+    let columns = &before.metadata().partition_columns;
+    let quoted = |name: &String| format!("`{}`", name.replace('`', "``"));
+    let by = if columns.is_empty() { vec!["none".to_owned()] } else { columns.iter().map(quoted).collect() };
+    let undoes = Some(Undone { operation: found.id.clone(), version: found.version });
+    let request = RepartitionRequest { by, undoes, ..RepartitionRequest::default() };
+    let mut plan = prepare_repartition(context, table, &request, progress).await?;
+    let line = format!(
+        "version {} is taken back by another rewrite, which carries over what came since: {why}",
+        found.version
+    );
+    plan.findings.insert(0, line);
+    let (now, then) = (&table.metadata().schema, &before.metadata().schema);
+    let stay = now.names().filter(|name| then.field(name).is_none());
+    plan.findings.extend(stay.map(|name| format!("the column {name}, which it added, stays")));
+    Ok(Prepared { plan, rows: None })
 }

@@ -6,11 +6,12 @@ use serde_json::json;
 use super::RowTotals;
 use super::algebra::Change;
 use super::kinds::{Class, Io, Kind};
+use super::layouts::breakers::Breaker;
 use super::overwrite::partition_by;
 use super::relayout::{AddedColumn, Chosen, Order, RaisedProtocol, Relayout, Shape};
 use crate::table::features::WriteKind;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Repartition {
     /// The partition columns until now.
     pub from: Vec<String>,
@@ -23,6 +24,20 @@ pub struct Repartition {
     pub shape: Shape,
     #[serde(default)]
     pub order: Order,
+    /// What of the table's history would break on the new columns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub breakers: Vec<Breaker>,
+    /// The switch that this one takes back by another rewrite.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undoes: Option<Undone>,
+}
+
+/// An operation of the table's history that is taken back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Undone {
+    pub operation: String,
+    /// The version that it committed.
+    pub version: u64,
 }
 
 impl Kind for Repartition {
@@ -46,6 +61,10 @@ impl Kind for Repartition {
 
     fn write_kind(&self) -> WriteKind {
         WriteKind::Layout
+    }
+
+    fn undoes(&self) -> Option<&str> {
+        self.undoes.as_ref().map(|undone| undone.operation.as_str())
     }
 
     fn commit_words(&self, _: &[String]) -> (&'static str, Vec<(String, String)>) {

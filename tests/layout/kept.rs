@@ -254,17 +254,22 @@ fn undo_and_restore_bring_the_old_layout_back() {
     bench.apply(&plan).unwrap();
     assert_eq!(rows_of(&table.path), sorted(rows.to_vec()));
 
-    // Once somebody wrote under the new columns, undo says why it cannot.
-    switch(&bench, &table.path, &by(&["v"]));
+    // What somebody wrote under the new columns is carried over.
+    let (first, _) = switch(&bench, &table.path, &by(&["v"]));
     table.shape.partition_by = vec!["v".into()];
     table.next = replay(&table.path).unwrap().version + 1;
     table.append(&[vec![s("c"), i(9)]]);
-    let error = refused(bench.plan_undo(&table.path, None));
-    assert_eq!(error.kind, ErrorKind::Conflict);
-    let hint = error.hint.unwrap_or_default();
-    assert!(hint.contains("plan repartition TABLE --by g") && report.verified, "{hint}");
-    switch(&bench, &table.path, &by(&["g"]));
+    let undo = bench.plan_undo(&table.path, None).unwrap();
+    assert!(undo.findings[0].contains("taken back by another rewrite") && report.verified, "{:?}", undo.findings);
+    bench.apply(&undo).unwrap();
     let mut all = rows.to_vec();
     all.push(vec![s("c"), i(9)]);
+    let back = replay(&table.path).unwrap();
+    assert_eq!((back.metadata["partitionColumns"].clone(), rows_of(&table.path)), (json!(["g"]), sorted(all.clone())));
+    assert_eq!(back.infos.last().unwrap()["partwise"]["undoes"], json!(first.id));
+    // It is an undo like any other: not twice, and there is a way forth.
+    assert_eq!(refused(bench.plan_undo(&table.path, Some(&first.id))).kind, ErrorKind::Conflict);
+    bench.redo(&table.path);
+    assert_eq!(replay(&table.path).unwrap().metadata["partitionColumns"], json!(["v"]));
     assert_eq!(rows_of(&table.path), sorted(all));
 }

@@ -6,6 +6,7 @@ mod many;
 mod others;
 mod property;
 mod shapes;
+mod simulated;
 
 use std::path::Path;
 

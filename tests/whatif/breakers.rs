@@ -1,11 +1,15 @@
 //! What writers of the past would do on another layout, computed on the rows.
 
-use partwise::ops::breakers;
+use partwise::error::ErrorKind;
+use partwise::ops::{ApplyOptions, RepartitionRequest, breakers, prepare_repartition};
 use partwise::plan::layouts::LayoutBy;
 use partwise::plan::layouts::breakers::{Breaker, BreakerKind};
+use partwise::plan::{GateStatus, Spec, Verdict};
 use partwise::progress::Progress;
 use serde_json::json;
 
+use crate::support::replay::{newest, replay};
+use crate::support::road::{gate, refused};
 use crate::support::writer::FileOptions;
 use crate::support::{Bench, Fixture, Kind, Row, Shape, block_on, i, s};
 
@@ -102,4 +106,33 @@ fn files_that_are_gone_leave_the_slice_to_judge_by() {
     std::fs::remove_file(table.path.join(&path)).unwrap();
     let c = of(&ask(&bench, &table, "company"), BreakerKind::DynamicOverwrite).collateral.unwrap();
     assert_eq!((c.rows, c.lost), (10, 110));
+}
+
+/// A switch under such writers needs a reason that is typed, and keeps it.
+#[test]
+fn a_switch_that_breaks_writers_needs_a_reason() {
+    let bench = Bench::default();
+    let table = table(&bench);
+    let opened = bench.open(&table.path).unwrap();
+    let request = |by: &str| RepartitionRequest { by: vec![by.to_owned()], ..RepartitionRequest::default() };
+    let plan =
+        block_on(prepare_repartition(&bench.context, &opened, &request("company"), &Progress::default())).unwrap();
+    let gate = gate(&plan, "breaking-writers");
+    assert_eq!((gate.status, plan.verdict), (GateStatus::Fail, Verdict::Blocked));
+    assert!(gate.message.contains("delete 110 other rows"), "{}", gate.message);
+    assert!(gate.message.contains("partitionBy(period)"), "{}", gate.message);
+    let Spec::Repartition(spec) = &plan.spec else { panic!("{:?}", plan.spec) };
+    assert_eq!(spec.breakers, ask(&bench, &table, "company"), "all of them are in the plan");
+    let before = newest(&table.path);
+    assert_eq!(refused(bench.apply_with(&plan, &ApplyOptions::default())).kind, ErrorKind::GateFailed);
+    assert_eq!(newest(&table.path), before);
+    bench.apply(&plan).unwrap();
+    let info = replay(&table.path).unwrap().infos.pop().unwrap();
+    assert_eq!(info["partwise"]["overrides"]["breaking-writers"], "a test");
+
+    // Nothing breaks where the columns stay, and nothing is said of a table without writers.
+    let opened = bench.open(&table.path).unwrap();
+    let same = RepartitionRequest { files_per_partition: Some(1), ..request("company") };
+    let plan = block_on(prepare_repartition(&bench.context, &opened, &same, &Progress::default())).unwrap();
+    assert!(plan.gates.iter().all(|g| g.name != "breaking-writers"), "{:?}", plan.gates);
 }

@@ -31,6 +31,10 @@ fn part(text: &str) -> Result<By> {
     if text.is_empty() {
         return Err(usage("has an empty column name"));
     }
+    let quoted = text.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
+    if quoted.is_some_and(|inside| !inside.replace("``", "").contains('`')) {
+        return Ok(By::Column(unquoted(text)));
+    }
     if let Some((expression, name)) = named(text) {
         if expression.is_empty() {
             return Err(usage("has a name without an expression"));
@@ -98,6 +102,7 @@ mod tests {
         let expression = |text: &str, name: &str| By::Expression { text: text.into(), name: name.into() };
         assert_eq!(read("a, b"), [column("a"), column("b")]);
         assert_eq!(read("`a,b`,`none`"), [column("a,b"), column("none")]);
+        assert_eq!(read("`run as x`,`a``b`"), [column("run as x"), column("a`b")]);
         assert!(read("None").is_empty());
         assert_eq!(
             read("region,date_trunc('month', ts) AS ts_month"),

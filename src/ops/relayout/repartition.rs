@@ -12,7 +12,7 @@ use crate::engine::local::relayout::{Counted, count};
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::layouts::{ByColumn, LayoutBy};
 use crate::plan::relayout::{AddedColumn, Order, Shape};
-use crate::plan::repartition::Repartition;
+use crate::plan::repartition::{Repartition, Undone};
 use crate::plan::{Change, Layout, Plan, Refusal, Spec};
 use crate::predicate::{RowExpr, Side};
 use crate::progress::Progress;
@@ -30,6 +30,8 @@ pub struct RepartitionRequest {
     /// bytes
     pub target_file_size: Option<u64>,
     pub order: Order,
+    /// Only for an undo: the switch that is taken back.
+    pub undoes: Option<Undone>,
 }
 
 /// Plans a switch of partition columns by one exact pass over the columns that
@@ -65,6 +67,8 @@ pub async fn prepare_repartition(
         added,
         shape,
         order,
+        breakers: Vec::new(),
+        undoes: request.undoes.clone(),
     });
     let mut plan = blank(table, spec);
     plan.partition_columns = columns;
@@ -98,6 +102,9 @@ pub async fn prepare_repartition(
             let mark = if breaker.danger { "DANGER: " } else { "" };
             format!("{mark}{}", breaker.line())
         }));
+        if let Spec::Repartition(repartition) = &mut plan.spec {
+            repartition.breakers = breakers;
+        }
     }
     judge(&mut plan, table)?;
     Ok(plan)

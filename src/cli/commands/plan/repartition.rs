@@ -49,6 +49,7 @@ pub async fn run(args: Args, session: &Session) -> Result<Answer> {
         files_per_partition: args.files_per_partition,
         target_file_size: args.target_file_size,
         order,
+        undoes: None,
     };
     let table = OpenTable::open(&session.context, &args.table, At::Latest).await?;
     let plan = prepare_repartition(&session.context, &table, &request, &session.progress).await?;
