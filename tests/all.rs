@@ -27,5 +27,6 @@ mod support;
 mod table_config;
 mod tui;
 mod undo;
+mod verify;
 mod whatif;
 mod write_features;

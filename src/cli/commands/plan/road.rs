@@ -16,7 +16,8 @@ use crate::error::{Context, Error, ErrorKind, Result};
 use crate::gate;
 use crate::ops::prepare::EffectRows;
 use crate::ops::{
-    ApplyOptions, At, OpenTable, OverwriteMode, Prepared, Strategy, apply, from_statement, plan_file, prepare,
+    ApplyOptions, ApplyReport, At, OpenTable, OverwriteMode, Prepared, Strategy, apply, from_statement, plan_file,
+    prepare,
 };
 use crate::plan::{GateStatus, Plan, Verdict};
 
@@ -145,11 +146,17 @@ pub async fn finish(session: &Session, plan: &Plan, args: &ApplyArgs) -> Result<
     let overrides: BTreeMap<String, String> = stated.chain(args.overrides.iter().cloned()).collect();
     let options = ApplyOptions { overrides, strict: args.strict };
     let report = apply(&session.context, plan, &options, &session.progress).await?;
-    let unverified = report.version_after.is_some() && !report.verified;
-    let code = if unverified { Error::new(ErrorKind::VerifyFailed, "").exit_code() } else { 0 };
     let answer =
         if session.json { Answer::json(&report)? } else { Answer::text(output::report::render(&report, plan)) };
-    Ok(answer.with_code(code))
+    Ok(answer.with_code(report_code(&report)))
+}
+
+/// The commit stands either way.
+fn report_code(report: &ApplyReport) -> u8 {
+    match report.version_after.is_some() && !report.verified {
+        true => Error::new(ErrorKind::VerifyFailed, "").exit_code(),
+        false => 0,
+    }
 }
 
 pub fn override_gates(plan: &mut Plan, overrides: &[(String, String)]) {
@@ -228,4 +235,30 @@ fn to_json(plan: &Plan, looked: &Looked) -> Result<Json> {
     let mut object = plan_file::to_json(plan)?;
     looked.add_to(&mut object);
     Ok(object)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_that_does_not_verify_ends_with_seven() {
+        let report = |version_after, verified| ApplyReport {
+            plan: "p".into(),
+            version_before: 1,
+            version_after,
+            rebased_over: Vec::new(),
+            rows_written: 0,
+            files_added: 0,
+            files_removed: 0,
+            verified,
+            mismatches: Vec::new(),
+            warnings: Vec::new(),
+            undo: None,
+            undo_until: None,
+        };
+        assert_eq!(report_code(&report(Some(2), false)), 7);
+        assert_eq!(report_code(&report(Some(2), true)), 0);
+        assert_eq!(report_code(&report(None, false)), 0, "no commit was made");
+    }
 }
