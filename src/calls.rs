@@ -10,9 +10,22 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a call does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Op {
+/// Makes the enum and the list of all from one list.
+macro_rules! ops {
+    ($($(#[$doc:meta])* $op:ident,)*) => {
+        /// What a call does.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Op {
+            $($(#[$doc])* $op,)*
+        }
+
+        impl Op {
+            pub const ALL: &[Op] = &[$(Op::$op),*];
+        }
+    };
+}
+
+ops! {
     Get,
     Head,
     List,
@@ -46,39 +59,6 @@ pub enum Op {
 }
 
 impl Op {
-    pub const ALL: [Op; 27] = {
-        use Op::*;
-        [
-            Get,
-            Head,
-            List,
-            Put,
-            PutBegin,
-            PutPart,
-            PutComplete,
-            PutAbort,
-            Copy,
-            Delete,
-            DraftCreate,
-            DraftWrite,
-            DraftSync,
-            DraftLink,
-            DraftRemove,
-            SyncFile,
-            SyncFolder,
-            JournalFolder,
-            JournalLock,
-            JournalUnlock,
-            JournalCreate,
-            JournalWrite,
-            JournalSync,
-            JournalRename,
-            JournalSyncFolder,
-            JournalList,
-            JournalRead,
-        ]
-    };
-
     /// Whether it only looks.
     pub fn only_reads(self) -> bool {
         matches!(self, Op::Get | Op::Head | Op::List | Op::JournalList | Op::JournalRead)

@@ -25,11 +25,14 @@ fn row(d: &str, k: i64, v: i64) -> Row {
     vec![s(d), i(k), i(v)]
 }
 
+/// What happens to the table's folder, and to the files that the commit added.
+type Meddling = fn(&Path, &[PathBuf]);
+
 /// Lays hands on the table as soon as the commit has its name.
 struct Meddler {
     table: PathBuf,
     version: u64,
-    meddle: fn(&Path, &[PathBuf]),
+    meddle: Meddling,
 }
 
 impl std::fmt::Debug for Meddler {
@@ -49,7 +52,7 @@ impl Watcher for Meddler {
     }
 }
 
-fn apply(bench: &Bench, table: &Fixture, plan: &Plan, meddle: fn(&Path, &[PathBuf])) -> ApplyReport {
+fn apply(bench: &Bench, table: &Fixture, plan: &Plan, meddle: Meddling) -> ApplyReport {
     let watcher = Meddler { table: table.path.clone(), version: plan.version + 1, meddle };
     let context = Context { calls: Calls::watched_by(Arc::new(watcher)), ..bench.context.clone() };
     block_on(ops::apply(&context, plan, &override_all(plan), &Progress::default()))
@@ -91,7 +94,7 @@ fn grown(table: &Path, files: &[PathBuf]) {
 
 #[test]
 fn what_changed_after_the_commit_is_found_and_can_be_taken_back() {
-    let cases: [(&str, fn(&Path, &[PathBuf]), &str); 5] = [
+    let cases: [(&str, Meddling, &str); 5] = [
         ("swapped", swapped, "d=a"),
         ("cut", cut, "could not be read back"),
         ("gone", gone, "could not be read back"),

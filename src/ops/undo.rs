@@ -11,6 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::lake::Snapshot;
 use crate::lake::log::action::Line;
 use crate::lake::log::snapshot::read_commit;
+use crate::plan::layouts::{ByColumn, LayoutBy};
 use crate::plan::repartition::Undone;
 use crate::plan::undo::Undo;
 use crate::plan::{Plan, Spec};
@@ -263,9 +264,7 @@ async fn switch_back(
     why: &str,
     progress: &Progress,
 ) -> Result<Prepared> {
-    let columns = &before.metadata().partition_columns;
-    let quoted = |name: &String| format!("`{}`", name.replace('`', "``"));
-    let by = if columns.is_empty() { vec!["none".to_owned()] } else { columns.iter().map(quoted).collect() };
+    let by = LayoutBy::of(before.metadata().partition_columns.iter().map(ByColumn::plain));
     let undoes = Some(Undone { operation: found.id.clone(), version: found.version });
     let request = RepartitionRequest { by, undoes, ..RepartitionRequest::default() };
     let mut plan = prepare_repartition(context, table, &request, progress).await?;

@@ -132,12 +132,12 @@ fn listed(screen: &Screen, core: &Core) -> Option<String> {
             table::Tab::Overview | table::Tab::Partitions | table::Tab::Rows => return None,
         },
         Screen::Compare(compare) => match compare.pane {
-            compare::Pane::Rows => &compare.rows_grid,
+            compare::Pane::Rows => &compare.rows.grid,
             compare::Pane::Partitions => &compare.partitions_grid,
             compare::Pane::Gates => return None,
         },
         Screen::Changes(screen) => match screen.pane {
-            changes::Pane::Rows => &screen.rows_grid,
+            changes::Pane::Rows => &screen.rows.grid,
             changes::Pane::Partitions => &screen.partitions_grid,
         },
         Screen::Keys(screen) => &screen.grid,

@@ -152,6 +152,6 @@ pub async fn repartition(context: &Context, location: &str, by: &LayoutBy, progr
         true => Order::None,
         false => Order::Columns(by.sort_by.clone()),
     };
-    let request = RepartitionRequest { by: vec![by.argument()], order, ..RepartitionRequest::default() };
+    let request = RepartitionRequest { by: by.clone(), order, ..RepartitionRequest::default() };
     ops::prepare_repartition(context, &table, &request, progress).await
 }

@@ -75,7 +75,7 @@ fn carry_out() {
             continue;
         }
         let name = order["op"].as_str().expect("a call");
-        let op = Op::ALL.into_iter().find(|op| format!("{op:?}") == name).expect("a kind of call");
+        let op = Op::ALL.iter().copied().find(|op| format!("{op:?}") == name).expect("a kind of call");
         let moment = if order["after"] == true { Moment::After } else { Moment::Before };
         let point = Point { op, nth: order["nth"].as_u64().expect("a number"), moment };
         // SAFETY: this process has started no runtime and holds no lock; the

@@ -13,6 +13,7 @@ use std::path::Path;
 use partwise::error::Result;
 use partwise::ops::{ApplyReport, OptimizeRequest, RepartitionRequest, prepare_optimize, prepare_repartition};
 use partwise::plan::Plan;
+use partwise::plan::layouts::{ByColumn, LayoutBy};
 use partwise::progress::Progress;
 use serde_json::Value as Json;
 
@@ -20,9 +21,10 @@ use crate::support::replay::{actions, replay};
 use crate::support::{Bench, block_on};
 
 pub fn by(columns: &[&str]) -> RepartitionRequest {
-    let by =
-        if columns.is_empty() { vec!["none".to_owned()] } else { columns.iter().map(|c| (*c).to_owned()).collect() };
-    RepartitionRequest { by, ..RepartitionRequest::default() }
+    RepartitionRequest {
+        by: LayoutBy::of(columns.iter().copied().map(ByColumn::plain)),
+        ..RepartitionRequest::default()
+    }
 }
 
 pub fn plan(bench: &Bench, table: &Path, request: &RepartitionRequest) -> Result<Plan> {

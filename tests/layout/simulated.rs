@@ -75,7 +75,7 @@ fn simulated_numbers_are_those_of_the_rewrite() {
             let n = simulated.numbers;
             assert!(n.exact && !n.at_least && n.bytes_after.measured, "{text}: {n:?}");
 
-            let request = RepartitionRequest { by: vec![text.to_owned()], ..RepartitionRequest::default() };
+            let request = RepartitionRequest { by, ..RepartitionRequest::default() };
             let (plan, _) = switch(&bench, &table.path, &request);
             let live = replay(&table.path).unwrap().live;
             let mut real: BTreeMap<String, u64> = BTreeMap::new();

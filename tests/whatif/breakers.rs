@@ -114,7 +114,7 @@ fn a_switch_that_breaks_writers_needs_a_reason() {
     let bench = Bench::default();
     let table = table(&bench);
     let opened = bench.open(&table.path).unwrap();
-    let request = |by: &str| RepartitionRequest { by: vec![by.to_owned()], ..RepartitionRequest::default() };
+    let request = |by: &str| RepartitionRequest { by: LayoutBy::parse(by).unwrap(), ..RepartitionRequest::default() };
     let plan =
         block_on(prepare_repartition(&bench.context, &opened, &request("company"), &Progress::default())).unwrap();
     let gate = gate(&plan, "breaking-writers");

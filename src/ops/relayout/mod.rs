@@ -1,7 +1,6 @@
 //! The same rows in other files: repartition and optimize, from the request to
 //! the staged files.
 
-mod by;
 mod optimize;
 mod repartition;
 mod stage;

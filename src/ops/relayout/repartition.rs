@@ -6,7 +6,6 @@ use super::super::context::Context;
 use super::super::numbers::blank;
 use super::super::prepare::names;
 use super::super::refusals::table_refusals;
-use super::by::{self, By};
 use super::{files_after, fill, has_empty, job, judge, target, target_file_size};
 use crate::engine::local::relayout::{Counted, count};
 use crate::error::{Error, ErrorKind, Result};
@@ -22,8 +21,9 @@ use crate::table::{DataType, Metadata};
 /// The layout that a table should get.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RepartitionRequest {
-    /// Columns, or one expression with a name; `none` for no partitions.
-    pub by: Vec<String>,
+    /// Columns of the table, and at most one expression; none for no partitions.
+    /// The order of rows is [`Self::order`]'s.
+    pub by: LayoutBy,
     /// An expression's column is an ordinary one, which other writers must supply.
     pub plain_column: bool,
     pub files_per_partition: Option<u32>,
@@ -96,8 +96,7 @@ pub async fn prepare_repartition(
     } else {
         say(&mut plan, table, &live);
         // What other writers do today may destroy rows on the new layout.
-        let by = layout_by(&plan)?;
-        let breakers = breakers(table, &by, progress).await?;
+        let breakers = breakers(table, &request.by, progress).await?;
         plan.findings.extend(breakers.iter().map(|breaker| {
             let mark = if breaker.danger { "DANGER: " } else { "" };
             format!("{mark}{}", breaker.line())
@@ -110,27 +109,15 @@ pub async fn prepare_repartition(
     Ok(plan)
 }
 
-/// The plan's new partition columns, as what-if knows them.
-fn layout_by(plan: &Plan) -> Result<LayoutBy> {
-    let Spec::Repartition(repartition) = &plan.spec else {
-        return Err(Error::new(ErrorKind::Internal, "a plan of another kind was to be looked at as a switch"));
-    };
-    let column = |name: &String| match repartition.added.as_ref().filter(|added| added.name == *name) {
-        Some(added) => ByColumn::computed(&added.expression, name),
-        None => ByColumn::plain(name),
-    };
-    Ok(LayoutBy::of(repartition.by.iter().map(column)))
-}
-
 /// The partition columns that are asked for, and the one that has to be added.
 fn columns(table: &OpenTable, request: &RepartitionRequest) -> Result<(Vec<String>, Option<AddedColumn>)> {
     let usage = |what: String| Error::new(ErrorKind::Usage, what);
     let (mut columns, mut added): (Vec<String>, Option<AddedColumn>) = (Vec::new(), None);
-    for part in by::parse(&request.by)? {
-        let column = match part {
-            By::Column(name) => names(table, &[name])?.remove(0),
-            By::Expression { text, name } => {
-                let column = expression(table, &text, name, !request.plain_column)?;
+    for ByColumn { name, expression: text } in &request.by.columns {
+        let column = match text {
+            None => names(table, std::slice::from_ref(name))?.remove(0),
+            Some(text) => {
+                let column = expression(table, text, name.clone(), !request.plain_column)?;
                 let name = column.name.clone();
                 if added.replace(column).is_some() {
                     return Err(usage("--by adds two columns; one switch adds one at most".into())

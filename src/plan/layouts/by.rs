@@ -133,7 +133,10 @@ fn one(text: &str) -> Result<ByColumn, String> {
     }
     match unquoted(text) {
         Some(name) => Ok(ByColumn::plain(name)),
-        None => Err(format!("'{text}' is no column; give the expression a name: {text} AS name")),
+        None => Err(format!(
+            "'{text}' is no column: Delta partitions by columns only. An expression needs a name, {text} AS name; a \
+             column of this name needs backticks"
+        )),
     }
 }
 
@@ -199,7 +202,8 @@ mod tests {
             ("", "empty"),
             ("a,,b", "empty"),
             ("a,A", "twice"),
-            ("year(ts)", "give the expression a name"),
+            ("year(ts)", "needs a name"),
+            ("fiscal period", "needs backticks"),
             ("f('a, b", "not closed"),
             ("a)", "not opened"),
         ] {

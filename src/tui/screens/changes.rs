@@ -4,14 +4,14 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::compare_rows::DiffRows;
+use super::effect_pane::EffectPane;
 use super::table::{below, trouble};
 use crate::action::Facts;
 use crate::ops::diff::DiffPartition;
-use crate::ops::prepare::DiffRow;
 use crate::plan::Effect;
 use crate::table::number::{grouped, grouped_text};
 use crate::table::value::escape_controls;
-use crate::tui::load::{Load, Window};
+use crate::tui::load::Load;
 use crate::tui::msg::{Changes, TableInfo};
 use crate::tui::shared::Core;
 use crate::tui::text::{count, wrap};
@@ -32,11 +32,7 @@ pub struct ChangesScreen {
     pub load: Load<Changes>,
     pub pane: Pane,
     pub effect: Effect,
-    /// The page of rows that is being read.
-    pub page: Load<()>,
-    pub columns: Vec<String>,
-    pub window: Window<DiffRow>,
-    pub rows_grid: GridState,
+    pub rows: EffectPane,
     pub partitions_grid: GridState,
 }
 
@@ -53,10 +49,7 @@ impl ChangesScreen {
             load: Load::default(),
             pane: Pane::Partitions,
             effect: Effect::Updated,
-            page: Load::default(),
-            columns: Vec::new(),
-            window: Window::default(),
-            rows_grid: GridState::default(),
+            rows: EffectPane::default(),
             partitions_grid: GridState::default(),
         }
     }
@@ -65,15 +58,8 @@ impl ChangesScreen {
         facts.has_plan = self.load.value.is_some();
         facts.on_row = match self.pane {
             Pane::Partitions => self.load.value.as_ref().is_some_and(|c| !c.partitions.is_empty()),
-            Pane::Rows => !self.window.is_empty(),
+            Pane::Rows => !self.rows.window.is_empty(),
         };
-    }
-
-    /// Forgets the rows shown: another effect is asked for.
-    pub fn reset_rows(&mut self) {
-        self.page = Load::default();
-        self.window = Window::default();
-        self.rows_grid = GridState::default();
     }
 
     pub fn rows_of(&self, effect: Effect) -> u64 {
@@ -198,11 +184,11 @@ pub fn draw(buf: &mut Buffer, area: Rect, screen: &ChangesScreen, core: &Core) {
         Pane::Partitions => {
             grid::draw(buf, body, &ChangedPartitions::new(changes), &screen.partitions_grid, theme, false);
         }
-        Pane::Rows => match &screen.page.failure {
+        Pane::Rows => match &screen.rows.load.failure {
             Some(failure) => trouble(buf, body, failure, core),
             None if screen.rows_of(screen.effect) == 0 => say(buf, format!("   no rows: {}", screen.effect.name())),
-            None if screen.window.is_empty() => say(buf, "   reading rows …".into()),
-            None => grid::draw(buf, body, &DiffRows::of_versions(screen), &screen.rows_grid, theme, false),
+            None if screen.rows.window.is_empty() => say(buf, "   reading rows …".into()),
+            None => grid::draw(buf, body, &DiffRows::of_versions(screen), &screen.rows.grid, theme, false),
         },
     }
 }

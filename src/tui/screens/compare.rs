@@ -4,18 +4,18 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use super::effect_pane::EffectPane;
 use super::effects::{self, strategy};
 use super::table::{below, trouble};
 use crate::action::Facts;
 use crate::gate::Evidence;
-use crate::ops::prepare::DiffRow;
 use crate::plan::advice::{Delivery, DeliveryKind};
 use crate::plan::technical::TechnicalProposal;
 use crate::plan::{Effect, Plan, Verdict};
 use crate::table::number::grouped;
 use crate::table::value::escape_controls;
 use crate::tui::asked::Asked;
-use crate::tui::load::{Load, Window};
+use crate::tui::load::Load;
 use crate::tui::msg::{Compared, Failure, TableInfo};
 use crate::tui::shared::Core;
 use crate::tui::text::{Align, count, fit, pad, width, wrap};
@@ -48,11 +48,7 @@ pub struct CompareScreen {
     pub strategy: usize,
     pub pane: Pane,
     pub effect: Effect,
-    /// The page of rows that is being read.
-    pub diff: Load<()>,
-    pub columns: Vec<String>,
-    pub window: Window<DiffRow>,
-    pub rows_grid: GridState,
+    pub rows: EffectPane,
     pub gates_top: usize,
     pub partitions_grid: GridState,
 }
@@ -66,10 +62,7 @@ impl CompareScreen {
             strategy: 0,
             pane: Pane::default(),
             effect: Effect::Updated,
-            diff: Load::default(),
-            columns: Vec::new(),
-            window: Window::default(),
-            rows_grid: GridState::default(),
+            rows: EffectPane::default(),
             gates_top: 0,
             partitions_grid: GridState::default(),
         }
@@ -102,14 +95,7 @@ impl CompareScreen {
         facts.no_op = self.plan().is_some_and(|p| p.verdict == Verdict::NoOp);
         facts.strategies = self.plans().len();
         facts.proposal = self.technical().is_some();
-        facts.on_row = self.pane == Pane::Rows && !self.window.is_empty();
-    }
-
-    /// Forgets the rows shown: another effect or strategy is asked for.
-    pub fn reset_rows(&mut self) {
-        self.diff = Load::default();
-        self.window = Window::default();
-        self.rows_grid = GridState::default();
+        facts.on_row = self.pane == Pane::Rows && !self.rows.window.is_empty();
     }
 
     /// The chosen plan, if nothing refuses it: a refused one has no numbers.
@@ -396,7 +382,7 @@ fn pane_title(screen: &CompareScreen) -> String {
 
 fn rows_pane(buf: &mut Buffer, area: Rect, screen: &CompareScreen, core: &Core) {
     let say = |buf: &mut Buffer, text: String| paint::line(buf, area, 0, &[piece(text, Role::Dim)], &core.theme);
-    if let Some(failure) = &screen.diff.failure {
+    if let Some(failure) = &screen.rows.load.failure {
         trouble(buf, area, failure, core);
     } else if let Some(refusal) = screen.plan().and_then(|p| p.refusals.first()) {
         let hint = refusal.hint.clone().or_else(|| Some("The gates pane says more.".into()));
@@ -404,10 +390,13 @@ fn rows_pane(buf: &mut Buffer, area: Rect, screen: &CompareScreen, core: &Core) 
         trouble(buf, area, &Failure { kind: refusal.kind, message, hint }, core);
     } else if screen.rows_of(screen.effect) == 0 {
         say(buf, format!("   no rows: {}", screen.effect.name()));
-    } else if screen.window.is_empty() {
-        say(buf, if screen.diff.is_loading() { "   reading rows …".into() } else { "   rows are not at hand".into() });
+    } else if screen.rows.window.is_empty() {
+        say(
+            buf,
+            if screen.rows.load.is_loading() { "   reading rows …".into() } else { "   rows are not at hand".into() },
+        );
     } else {
         let table = super::compare_rows::DiffRows::of_plan(screen);
-        grid::draw(buf, area, &table, &screen.rows_grid, &core.theme, false);
+        grid::draw(buf, area, &table, &screen.rows.grid, &core.theme, false);
     }
 }

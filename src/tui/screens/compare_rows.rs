@@ -35,7 +35,7 @@ pub struct DiffRows<'a> {
 impl<'a> DiffRows<'a> {
     pub fn of_plan(screen: &'a CompareScreen) -> Self {
         let key = screen.plan().map_or(&[][..], |p| &p.key);
-        Self::new(&screen.columns, &screen.window, key, &measures(screen.plans()))
+        Self::new(&screen.rows.columns, &screen.rows.window, key, &measures(screen.plans()))
     }
 
     pub fn of_versions(screen: &'a ChangesScreen) -> Self {
@@ -44,7 +44,7 @@ impl<'a> DiffRows<'a> {
             changes.iter().flat_map(|c| &c.partitions).flat_map(|p| p.measure_changes.keys().cloned()).collect();
         measures.sort_unstable();
         measures.dedup();
-        Self::new(&screen.columns, &screen.window, changes.map_or(&[][..], |c| &c.key), &measures)
+        Self::new(&screen.rows.columns, &screen.rows.window, changes.map_or(&[][..], |c| &c.key), &measures)
     }
 
     fn new(columns: &'a [String], window: &'a Window<DiffRow>, key: &[String], measures: &[String]) -> Self {
@@ -101,18 +101,18 @@ impl Rows for DiffRows<'_> {
 ///
 /// [`Compared`]: crate::tui::msg::Compared
 pub fn changes(screen: &CompareScreen) -> Option<String> {
-    let rows = &screen.window.rows;
+    let rows = &screen.rows.window.rows;
     if screen.pane != Pane::Rows || screen.effect != Effect::Updated || rows.is_empty() {
         return None;
     }
-    let mut counts: Vec<(usize, usize)> = (0..screen.columns.len())
+    let mut counts: Vec<(usize, usize)> = (0..screen.rows.columns.len())
         .map(|column| (column, rows.iter().filter(|row| row.changed.contains(&column)).count()))
         .filter(|(_, n)| *n > 0)
         .collect();
     counts.sort_by_key(|(column, n)| (std::cmp::Reverse(*n), *column));
     let parts: Vec<String> =
-        counts.iter().map(|(column, n)| format!("{} in {n}", escape_controls(&screen.columns[*column]))).collect();
-    let of = match rows.len() as u64 == screen.window.total {
+        counts.iter().map(|(column, n)| format!("{} in {n}", escape_controls(&screen.rows.columns[*column]))).collect();
+    let of = match rows.len() as u64 == screen.rows.window.total {
         true => grouped(rows.len() as u64),
         false => format!("the {} rows read", grouped(rows.len() as u64)),
     };

@@ -54,12 +54,12 @@ pub fn grid(screen: &mut Screen) -> Option<&mut GridState> {
             Tab::Health => &mut table.health.grid,
         },
         Screen::Compare(compare) => match compare.pane {
-            Pane::Rows => &mut compare.rows_grid,
+            Pane::Rows => &mut compare.rows.grid,
             Pane::Gates => return None,
             Pane::Partitions => &mut compare.partitions_grid,
         },
         Screen::Changes(screen) => match screen.pane {
-            changes::Pane::Rows => &mut screen.rows_grid,
+            changes::Pane::Rows => &mut screen.rows.grid,
             changes::Pane::Partitions => &mut screen.partitions_grid,
         },
         Screen::Keys(screen) => &mut screen.grid,

@@ -7,6 +7,7 @@ pub mod compare;
 pub mod compare_gates;
 pub mod compare_rows;
 pub mod current;
+pub mod effect_pane;
 pub mod effects;
 pub mod files;
 pub mod form;

@@ -334,21 +334,15 @@ fn in_compare(screen: &mut CompareScreen, core: &mut Core, id: JobId, answer: An
         Answer::Compared(compared) => {
             screen.strategy = compared.recommended.unwrap_or(0);
             screen.load.finish(*compared, core.clock);
-            screen.reset_rows();
+            screen.rows.reset();
             screen.effect = compare::first_effect(screen);
         }
         Answer::Diff { page, offset } => {
-            screen.diff.finish((), core.clock);
-            screen.columns = page.columns;
-            screen.window.total = if page.rows.is_empty() { offset } else { page.total };
-            screen.window.offset = offset;
-            screen.window.rows = page.rows;
+            screen.rows.take(page, offset, core.clock);
         }
         Answer::Failed(failure) => {
             core.note(&failure);
-            if screen.diff.waits_for(id) {
-                screen.diff.fail(failure);
-            } else {
+            if let Err(failure) = screen.rows.fail(id, failure) {
                 screen.load.fail(failure);
             }
         }

@@ -2,7 +2,6 @@
 
 use crate::action::Id;
 use crate::tui::app::{App, Screen};
-use crate::tui::load::PAGE;
 use crate::tui::msg::{Answer, JobId, Request};
 use crate::tui::overlays::Overlay;
 use crate::tui::overlays::export::Export;
@@ -36,7 +35,7 @@ pub(super) fn act(app: &mut App, id: Id) {
         }
         Id::Open if screen.pane == Pane::Partitions => screen.pane = Pane::Rows,
         Id::Refresh => {
-            screen.reset_rows();
+            screen.rows.reset();
             screen.load = crate::tui::load::Load::default();
         }
         Id::Export => match &screen.load.value {
@@ -60,7 +59,7 @@ fn step(screen: &mut ChangesScreen, by: usize) {
     };
     screen.pane = Pane::Rows;
     if let Some(effect) = next.filter(|effect| *effect != screen.effect) {
-        screen.reset_rows();
+        screen.rows.reset();
         screen.effect = effect;
     }
 }
@@ -72,17 +71,10 @@ pub(super) fn settle(screen: &mut ChangesScreen, core: &mut Core, height: usize)
         core.load(&mut screen.load, Request::Changes { location, from: screen.from, to: screen.to });
         return;
     }
-    let Some(changes) = &screen.load.value else { return };
-    if screen.pane != Pane::Rows || screen.page.is_loading() || screen.page.failure.is_some() {
-        return;
-    }
-    if screen.rows_of(screen.effect) == 0 {
-        return;
-    }
-    let first = (screen.page.is_untouched() && screen.window.is_empty()).then_some(0);
-    if let Some(offset) = first.or_else(|| screen.window.missing(screen.rows_grid.top, height)) {
-        let (plan, effect) = (changes.handle.clone(), screen.effect);
-        core.load(&mut screen.page, Request::Diff { plan, effect, offset, limit: PAGE });
+    let Some(handle) = screen.load.value.as_ref().map(|changes| changes.handle.clone()) else { return };
+    if screen.pane == Pane::Rows {
+        let total = screen.rows_of(screen.effect);
+        screen.rows.settle(core, &handle, screen.effect, total, height);
     }
 }
 
@@ -90,21 +82,15 @@ pub(super) fn answer(screen: &mut ChangesScreen, core: &mut Core, id: JobId, ans
     match answer {
         Answer::Changes(changes) => {
             screen.load.finish(*changes, core.clock);
-            screen.reset_rows();
+            screen.rows.reset();
             screen.effect = screen.first_effect();
         }
         Answer::Diff { page, offset } => {
-            screen.page.finish((), core.clock);
-            screen.columns = page.columns;
-            screen.window.total = if page.rows.is_empty() { offset } else { page.total };
-            screen.window.offset = offset;
-            screen.window.rows = page.rows;
+            screen.rows.take(page, offset, core.clock);
         }
         Answer::Failed(failure) => {
             core.note(&failure);
-            if screen.page.waits_for(id) {
-                screen.page.fail(failure);
-            } else {
+            if let Err(failure) = screen.rows.fail(id, failure) {
                 screen.load.fail(failure);
             }
         }

@@ -43,7 +43,7 @@ pub(super) fn act(app: &mut App, id: Id) {
             app.screens.pop();
         }
         Id::Refresh => {
-            compare.reset_rows();
+            compare.rows.reset();
             request(compare, &mut app.core);
         }
         Id::Ignore => ignore(app),
@@ -96,7 +96,7 @@ fn ignore(app: &mut App) {
     if let Some(Screen::Form(form)) = below.last_mut() {
         form.fields[IGNORE].set(compare.asked.ignore.join(", "));
     }
-    compare.reset_rows();
+    compare.rows.reset();
     request(compare, &mut app.core);
 }
 
@@ -104,7 +104,7 @@ fn choose(compare: &mut CompareScreen, strategy: usize) {
     if strategy == compare.strategy {
         return;
     }
-    compare.reset_rows();
+    compare.rows.reset();
     compare.strategy = strategy;
     compare.gates_top = 0;
     if compare.rows_of(compare.effect) == 0 {
@@ -120,7 +120,7 @@ pub(super) fn first_effect(compare: &CompareScreen) -> Effect {
 fn show(compare: &mut CompareScreen, effect: Effect) {
     compare.pane = Pane::Rows;
     if compare.effect != effect {
-        compare.reset_rows();
+        compare.rows.reset();
         compare.effect = effect;
     }
 }

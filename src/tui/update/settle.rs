@@ -114,16 +114,9 @@ fn comparison(compare: &mut CompareScreen, core: &mut Core, height: usize) {
         compare::request(compare, core);
         return;
     }
-    if compare.pane != Pane::Rows || compare.diff.is_loading() || compare.diff.failure.is_some() {
-        return;
-    }
     let Some(plan) = compare.plan().map(|p| p.id.clone()) else { return };
-    if compare.rows_of(compare.effect) == 0 {
-        return;
-    }
-    let first = (compare.diff.is_untouched() && compare.window.is_empty()).then_some(0);
-    if let Some(offset) = first.or_else(|| compare.window.missing(compare.rows_grid.top, height)) {
-        let effect = compare.effect;
-        core.load(&mut compare.diff, Request::Diff { plan, effect, offset, limit: PAGE });
+    if compare.pane == Pane::Rows {
+        let total = compare.rows_of(compare.effect);
+        compare.rows.settle(core, &plan, compare.effect, total, height);
     }
 }

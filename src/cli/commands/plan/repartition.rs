@@ -6,6 +6,7 @@ use crate::cli::args::{column_name, file_size};
 use crate::cli::output::Answer;
 use crate::error::Result;
 use crate::ops::{At, OpenTable, Prepared, RepartitionRequest, prepare_repartition};
+use crate::plan::layouts::LayoutBy;
 use crate::plan::relayout::Order;
 
 #[derive(Debug, clap::Args)]
@@ -15,8 +16,8 @@ pub struct Args {
     table: String,
     /// The new partition columns; none for no partitions. An expression with a
     /// name adds a generated column: "date_trunc('month', ts) AS ts_month"
-    #[arg(long, value_name = "A,B", required = true)]
-    by: Vec<String>,
+    #[arg(long, value_name = "A,B", value_parser = LayoutBy::parse)]
+    by: LayoutBy,
     /// The column of an expression is an ordinary one, which other writers must supply
     #[arg(long)]
     plain_column: bool,
