@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 
 use partwise::gate::evidence::{PartitionHistory, VersionRows};
-use partwise::ops::{Prepared, Strategy};
+use partwise::ops::{Prepared, RepartitionRequest, Strategy, prepare_repartition};
 use partwise::plan::GateStatus;
+use partwise::plan::layouts::LayoutBy;
+use partwise::progress::Progress;
 use partwise::table::Value;
 use serde_json::{Value as Json, json};
 
 use crate::support::road::{gate, override_all};
 use crate::support::writer::{FileOptions, log_file};
-use crate::support::{Bench, Fixture, Kind, Row, Shape, i, s};
+use crate::support::{Bench, Fixture, Kind, Row, Shape, block_on, i, s};
 
 fn shape() -> Shape {
     let shape = Shape::new(&[("d", Kind::String), ("v", Kind::Integer)], &["d"]);
@@ -231,6 +233,12 @@ fn a_disk_without_room_is_told_before_anything_is_staged() {
     assert_eq!(plan.blocking().len(), 1, "{:?}", plan.blocking());
     // Whoever knows better says why.
     bench.apply_with(&plan, &override_all(&plan)).unwrap();
+    // A rewrite takes the room of what it replaces, until VACUUM.
+    let request = RepartitionRequest { by: LayoutBy::parse("none").unwrap(), ..RepartitionRequest::default() };
+    let open = bench.open(&table.path).unwrap();
+    let plan = block_on(prepare_repartition(&bench.context, &open, &request, &Progress::default())).unwrap();
+    let space = gate(&plan, "space");
+    assert_eq!((space.status, &space.observed), (GateStatus::Fail, &json!(plan.files.removed_bytes)));
 
     let bench = Bench::default();
     let table = bench.table(shape(), &rows("a", 20));

@@ -9,7 +9,15 @@ use crate::source::Source;
 /// what is free.
 pub(super) fn of(table: &OpenTable, plan: &Plan, source: &Source) -> Option<Space> {
     let delivered = source.files.iter().map(|file| file.size).sum();
-    let staged_bytes = staged(plan, delivered);
+    on_disk(table, staged(plan, delivered))
+}
+
+/// The same for a layout: its files take about what those take that they replace.
+pub(super) fn of_layout(table: &OpenTable, plan: &Plan) -> Option<Space> {
+    on_disk(table, plan.files.removed_bytes)
+}
+
+fn on_disk(table: &OpenTable, staged_bytes: u64) -> Option<Space> {
     if staged_bytes == 0 {
         return None;
     }

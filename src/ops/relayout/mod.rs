@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 
 use super::browse::OpenTable;
 use super::prepare::spilling;
+use super::space;
 use crate::engine::local::relayout::{Counted, LayoutJob};
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate::{self, Evidence};
@@ -134,6 +135,7 @@ fn judge(plan: &mut Plan, table: &OpenTable) -> Result<()> {
     let evidence = Evidence {
         null_partition_rows: of(&|text| text.is_none()),
         empty_partition_rows: of(&|text| text.as_deref() == Some("")),
+        space: space::of_layout(table, plan),
         ..Evidence::default()
     };
     plan.gates = gate::judge(plan, &evidence, &table.settings.thresholds);
