@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use serde::Serialize;
 use uuid::Uuid;
 
+use super::apply_report::{ApplyReport, undo_of};
 use super::between::{Between, not_strict};
 use super::browse::{At, OpenTable};
 use super::context::Context;
@@ -37,28 +37,6 @@ pub struct ApplyOptions {
     pub strict: bool,
 }
 
-/// The contract's `apply` object.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ApplyReport {
-    /// The plan's id.
-    pub plan: String,
-    pub version_before: u64,
-    /// `None` for a no-op: no commit was made.
-    pub version_after: Option<u64>,
-    /// Versions of other writers that the commit was put on top of.
-    pub rebased_over: Vec<u64>,
-    pub rows_written: u64,
-    pub files_added: u64,
-    pub files_removed: u64,
-    pub verified: bool,
-    pub mismatches: Vec<String>,
-    /// What went wrong beside the commit, which stands.
-    pub warnings: Vec<String>,
-    /// The command that takes it back.
-    pub undo: Option<String>,
-    pub undo_until: Option<String>,
-}
-
 /// # Errors
 /// `GateFailed`, `StalePlan`, `Conflict`, `SourceChanged`, `Refused`,
 /// `StagedDiffers`, `OutcomeUnknown`, `Storage`. A difference found by
@@ -81,7 +59,7 @@ pub async fn apply(context: &Context, plan: &Plan, options: &ApplyOptions, progr
     if plan.verdict == Verdict::NoOp {
         still_no_op(&plan, &newest, &pinned).await?;
         spool::remove(context, &plan);
-        return Ok(no_op(&plan));
+        return Ok(ApplyReport::no_op(&plan));
     }
     // Nothing starts where it cannot be written down.
     let journal = context.journal();
@@ -342,23 +320,6 @@ fn check_same_table(plan: &Plan, table: &OpenTable) -> Result<()> {
     .hint("Make a new plan."))
 }
 
-fn no_op(plan: &Plan) -> ApplyReport {
-    ApplyReport {
-        plan: plan.id.clone(),
-        version_before: plan.version,
-        version_after: None,
-        rebased_over: Vec::new(),
-        rows_written: 0,
-        files_added: 0,
-        files_removed: 0,
-        verified: true,
-        mismatches: Vec::new(),
-        warnings: Vec::new(),
-        undo: None,
-        undo_until: None,
-    }
-}
-
 fn begin(context: &Context, plan: &Plan, options: &ApplyOptions) -> Entry {
     Entry {
         id: plan.id.clone(),
@@ -388,23 +349,4 @@ async fn discard(snapshot: &Snapshot, staged: &Staged, error: Error) -> Error {
 
 fn now() -> String {
     millis_text(chrono::Utc::now().timestamp_millis())
-}
-
-/// What takes the plan back; nothing does where the table lets no row go.
-fn undo_of(plan: &Plan, table: &OpenTable) -> Option<String> {
-    (!table.metadata().flag("delta.appendOnly")).then(|| undo_command(plan))
-}
-
-fn undo_command(plan: &Plan) -> String {
-    undo_command_for(&plan.table, &plan.id)
-}
-
-pub(super) fn undo_command_for(table: &str, operation: &str) -> String {
-    format!("partwise undo {} --operation {operation}", shell_word(table))
-}
-
-/// A word that a shell takes as it is.
-pub(super) fn shell_word(text: &str) -> String {
-    let plain = text.chars().all(|c| c.is_alphanumeric() || "/._-+=:@".contains(c));
-    if plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }

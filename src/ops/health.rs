@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
-use super::apply::shell_word;
+use super::apply_report::shell_word;
 use super::browse::OpenTable;
 use super::context::Context;
 use super::vacuum::{VacuumRequest, listing, prepare_vacuum, retention};

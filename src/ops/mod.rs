@@ -5,6 +5,7 @@
 
 mod applied;
 pub mod apply;
+mod apply_report;
 mod between;
 pub mod breakers;
 pub mod browse;
@@ -53,7 +54,8 @@ mod undo_rows;
 pub mod vacuum;
 mod verify;
 
-pub use apply::{ApplyOptions, ApplyReport, apply};
+pub use apply::{ApplyOptions, apply};
+pub use apply_report::ApplyReport;
 pub use breakers::breakers;
 pub use browse::{At, OpenTable, RowPage};
 pub use compare::{Comparison, compare};

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::apply::undo_command_for;
+use super::apply_report::undo_command_for;
 use super::entry::application;
 use crate::error::{Error, ErrorKind, Result};
 use crate::lake::Snapshot;

@@ -149,6 +149,17 @@ impl Work<'_> {
         if self.request.partial {
             // Also files that both versions have: what is gone can be read at neither.
             let gone = exchange::gone(self.table, &old, self.progress).await?;
+            if !gone.is_empty() && gone.len() == old.len() {
+                return Err(Error::new(
+                    ErrorKind::MissingFiles,
+                    format!(
+                        "nothing of version {} can come back: all of its {} files are gone",
+                        then.version(),
+                        old.len()
+                    ),
+                )
+                .hint("Nothing was written. `partwise history TABLE --json` says which versions are restorable."));
+            }
             if !gone.is_empty() {
                 let lost = ids(&gone.iter().map(|g| g.file.clone()).collect::<Vec<_>>());
                 restored.retain(|f| !lost.contains(&f.id()));

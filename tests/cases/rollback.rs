@@ -338,6 +338,11 @@ fn b27_partial_takes_what_is_there() {
     assert!(matches!(&plan.spec, Spec::Restore(r) if r.files_lost == 1));
     bench.apply(&plan).unwrap();
     assert_eq!(rows_of(&table.path), [row("b", 2)]);
+    // An empty table is not what a person means by what is still there.
+    fs::remove_file(table.path.join(replay(&table.path).unwrap().live.into_keys().next().unwrap().0)).unwrap();
+    let error = refused(bench.restore_with(&table.path, &request));
+    assert_eq!(error.kind, ErrorKind::MissingFiles);
+    assert!(error.message.contains("all of its 2 files are gone"), "{}", error.message);
 }
 
 /// A file that both versions have and that is gone is taken out too: the

@@ -15,7 +15,7 @@ use crate::lake::Snapshot;
 use crate::lake::commit::{self, Put};
 use crate::lake::folder;
 use crate::lake::log::version;
-use crate::ops::apply::ApplyReport;
+use crate::ops::ApplyReport;
 use crate::ops::browse::OpenTable;
 use crate::plan::vacuum::{Vacuum, VacuumFile};
 use crate::plan::{Plan, Spec};

@@ -8,12 +8,13 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::ops::{At, OpenTable, RestoreRequest, plan_restore};
 
 #[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("target").required(true).args(["to", "at"]))]
 pub struct Args {
     /// A path, a file:// URL, or lake.name from the config
     #[arg(value_name = "TABLE")]
     table: String,
     /// The version to go back to
-    #[arg(long, value_name = "N", conflicts_with = "at", required_unless_present = "at")]
+    #[arg(long, value_name = "N")]
     to: Option<u64>,
     /// The time to go back to; UTC where it has no zone
     #[arg(long, value_name = "TIME")]

@@ -1,0 +1,86 @@
+//! Writers of histories made by hand, judged on other layouts.
+
+use super::super::ByColumn;
+use super::*;
+use crate::table::history::FileChange;
+use serde_json::{Value as Json, json};
+
+fn commit(version: u64, info: Json, added: u64, removed: u64) -> Commit {
+    Commit {
+        version,
+        timestamp: 1_000 * version as i64,
+        info: info.as_object().cloned(),
+        partitions: Vec::new(),
+        added: FileChange { files: added, ..FileChange::default() },
+        removed: FileChange { files: removed, ..FileChange::default() },
+        changes_metadata: false,
+        changes_protocol: false,
+        restorable: None,
+        restorable_until: None,
+    }
+}
+
+fn write(version: u64, parameters: Json, added: u64, removed: u64) -> Commit {
+    let info = json!({"operation": "WRITE", "operationParameters": parameters, "userName": "etl",
+                      "engineInfo": "Apache-Spark/4.0.3", "job": {"jobId": "77"}});
+    commit(version, info, added, removed)
+}
+
+#[test]
+fn writers_are_found_and_counted_once() {
+    let history = [
+        write(6, json!({"mode": "Overwrite", "partitionBy": "[]", "predicate": "[\"(p = 1)\"]"}), 1, 1),
+        write(5, json!({"mode": "Overwrite", "partitionBy": "[\"p\"]", "isDynamicPartitionOverwrite": "true"}), 1, 1),
+        write(4, json!({"mode": "Overwrite", "partitionBy": "[\"p\"]", "isDynamicPartitionOverwrite": "true"}), 1, 1),
+        write(3, json!({"mode": "Overwrite", "partitionBy": "[]"}), 1, 1),
+        write(2, json!({"mode": "Append", "partitionBy": "[\"p\"]"}), 1, 0),
+        write(1, json!({"mode": "Overwrite", "partitionBy": "[]"}), 3, 3),
+        write(0, json!({"mode": "Append", "partitionBy": "[]"}), 3, 0),
+    ];
+    let found = writers(&history);
+    let seen: Vec<_> = found.iter().map(|w| (w.kind, w.version, w.commits, w.inferred)).collect();
+    assert_eq!(
+        seen,
+        [
+            (BreakerKind::ReplaceWhere, 6, 1, false),
+            (BreakerKind::DynamicOverwrite, 5, 2, false),
+            // Left three files alone; version 1 took all.
+            (BreakerKind::DynamicOverwrite, 3, 1, true),
+            (BreakerKind::PartitionBy, 2, 1, false),
+        ]
+    );
+    assert_eq!(found[0].predicate.as_deref(), Some("(p = 1)"));
+    assert_eq!(found[0].who, "etl, job 77, Apache-Spark/4.0.3");
+}
+
+#[test]
+fn what_a_dynamic_overwrite_would_delete_is_said_in_rows() {
+    let history = [write(5, json!({"mode": "Overwrite", "isDynamicPartitionOverwrite": "true"}), 1, 1)];
+    let found = &writers(&history)[0];
+    let company = LayoutBy::of([ByColumn::plain("company")]);
+    let today = ["period".to_owned()];
+    let collateral = Collateral { rows: 40, partitions: 3, lost: 960, lost_partitions: 11 };
+    let told = judge(found, &today, &company, Some(collateral)).unwrap();
+    assert!(told.danger);
+    assert!(
+        told.line().contains("3 partitions of company") && told.line().contains("delete 960 other rows"),
+        "{}",
+        told.line()
+    );
+    assert!(told.line().contains("(v5)"), "{}", told.line());
+    let finer = LayoutBy::of([ByColumn::plain("period"), ByColumn::plain("company")]);
+    let none = Collateral { lost: 0, lost_partitions: 0, ..collateral };
+    assert!(judge(found, &today, &finer, Some(none)).unwrap().effect.contains("keep the old rows"));
+    assert_eq!(judge(found, &today, &LayoutBy::of([ByColumn::plain("Period")]), None), None);
+}
+
+#[test]
+fn streams_and_the_change_feed_are_named() {
+    let told = standing(&[("s1".into(), 7)], true);
+    assert_eq!(told.len(), 2);
+    assert!(told[0].line().contains("application s1 (v7)"), "{}", told[0].line());
+    assert_eq!(told[1].kind, BreakerKind::ChangeFeed);
+    let info = json!({"operation": "STREAMING UPDATE", "operationParameters": {"queryId": "q", "epochId": "3"}});
+    let found = writers(&[commit(9, info, 1, 0)]);
+    assert_eq!((found[0].kind, found[0].who.as_str()), (BreakerKind::Stream, "query q"));
+}
