@@ -11,7 +11,7 @@ use crate::lake::log::ledger::Ledger;
 use crate::plan::layouts::breakers::{Breaker, BreakerKind, Collateral, WriterUse, judge, standing, writers};
 use crate::plan::layouts::{ByColumn, LayoutBy};
 use crate::progress::Progress;
-use crate::table::{Commit, DataFile, PartitionTuple};
+use crate::table::{Commit, DataFile, Metadata, PartitionTuple};
 
 /// Partitions that are followed; beyond, nothing is computed for a writer.
 const MOST_PARTITIONS: usize = 1_000_000;
@@ -45,6 +45,33 @@ pub async fn breakers(table: &OpenTable, by: &LayoutBy, progress: &Progress) -> 
     Ok(found)
 }
 
+/// What coming back of another version's partition columns would break. Empty
+/// where they are today's, and where they cannot be computed today.
+///
+/// # Errors
+/// As [`breakers`].
+pub(super) async fn breakers_back(table: &OpenTable, then: &Metadata, progress: &Progress) -> Result<Vec<Breaker>> {
+    match layout_back(table.metadata(), then) {
+        Some(by) => breakers(table, &by, progress).await,
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Another version's partition columns over today's columns; `None` where one
+/// of them is gone and cannot be computed.
+pub(super) fn layout_back(now: &Metadata, then: &Metadata) -> Option<LayoutBy> {
+    let column = |name: &String| {
+        let expression = then.schema.field(name).and_then(|f| f.text("delta.generationExpression"));
+        match (now.schema.field(name), expression) {
+            (Some(_), _) => Some(ByColumn::plain(name)),
+            (None, Some(expression)) => Some(ByColumn::computed(expression, name)),
+            (None, None) => None,
+        }
+    };
+    let columns = then.partition_columns.iter().map(column).collect::<Option<Vec<_>>>()?;
+    Some(LayoutBy::of(columns))
+}
+
 /// Application transactions of other programs, each with its last version.
 async fn applications(table: &OpenTable, progress: &Progress) -> Result<Vec<(String, u64)>> {
     let ledger = Ledger::read(table.snapshot(), progress).await?;
@@ -70,7 +97,7 @@ async fn collateral(
     progress: &Progress,
 ) -> Result<Option<Collateral>> {
     let Some(commit) = commits.iter().find(|c| c.version == writer.version) else { return Ok(None) };
-    let slice: HashSet<PartitionTuple> = commit.partitions.iter().cloned().collect();
+    let slice: HashSet<PartitionTuple> = commit.partitions_of(&table.metadata().partition_columns).cloned().collect();
     let known = match written(table, by, writer.version, &slice, progress).await {
         Ok(known) => known,
         Err(error) if error.kind == ErrorKind::Cancelled => return Err(error),

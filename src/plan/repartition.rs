@@ -63,6 +63,10 @@ impl Kind for Repartition {
         WriteKind::Layout
     }
 
+    fn breakers(&self) -> Option<&[Breaker]> {
+        (self.from != self.by).then_some(&self.breakers)
+    }
+
     fn undoes(&self) -> Option<&str> {
         self.undoes.as_ref().map(|undone| undone.operation.as_str())
     }
