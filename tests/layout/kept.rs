@@ -154,6 +154,22 @@ fn the_empty_string_is_no_partition_value() {
     assert_eq!(replay(&table.path).unwrap().version, 0);
 }
 
+/// They are equal, so that they share a partition; its value is the plain zero.
+#[test]
+fn both_zeros_are_one_partition() {
+    let bench = Bench::default();
+    let rows = [vec![Value::Double(-0.0), i(1)], vec![Value::Double(0.0), i(2)], vec![Value::Double(1.5), i(3)]];
+    let table = bench.table(Shape::new(&[("f", Kind::Double), ("v", Kind::Integer)], &[]), &rows);
+    let (plan, _) = switch(&bench, &table.path, &by(&["f"]));
+    assert_eq!(plan.layout.after.partitions, 2);
+    let live = replay(&table.path).unwrap().live;
+    let mut values: Vec<_> = live.values().map(|add| add["partitionValues"]["f"].as_str().unwrap()).collect();
+    values.sort_unstable();
+    assert_eq!(values, ["0.0", "1.5"]);
+    assert!(live.keys().all(|(path, _)| !path.starts_with("f=-")), "{:?}", live.keys());
+    assert_eq!(rows_of(&table.path), sorted(rows.to_vec()));
+}
+
 #[test]
 fn what_delta_cannot_partition_by_is_refused_by_name() {
     let bench = Bench::default();
