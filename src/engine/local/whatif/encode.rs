@@ -77,6 +77,18 @@ pub async fn encode(
     Ok(extrapolate(wanted, &measured))
 }
 
+/// Bytes of a file with one row of a sample of whole rows, under today's layout:
+/// about what a file takes however few rows it has. 0 of an empty sample.
+///
+/// # Errors
+/// `UnsupportedType`, `Internal`.
+pub async fn one_row(metadata: &Metadata, sample: &Sample) -> Result<u64> {
+    let Some(first) = sample.batches().find(|b| b.num_rows() > 0) else { return Ok(0) };
+    let layout = Arc::new(TableLayout::from_metadata(metadata)?);
+    let files = DataWriter::new(Arc::clone(&layout), 0);
+    Encoder { files, layout, added: 0 }.size(&first.slice(0, 1)).await
+}
+
 fn rows_by_partition(grouping: &Grouping, all: &RecordBatch) -> Result<HashMap<PartitionTuple, Vec<u64>>> {
     let inputs = all
         .project(grouping.inputs())
