@@ -326,5 +326,5 @@ fn wrong_count(sql: &str, at: usize, word: &str, wanted: &str, got: usize) -> Er
 
 fn unknown_function(sql: &str, at: usize, name: &str) -> Error {
     mistake(sql, at, format!("the function {name} is not supported here"))
-        .hint(format!("Functions are {}; compute others into a column of the source.", Function::names()))
+        .hint(format!("Functions are {}; compute others into a column first.", Function::names()))
 }
