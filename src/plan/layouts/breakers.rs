@@ -288,7 +288,19 @@ fn dynamic(
     plain: bool,
     collateral: Option<Collateral>,
 ) -> (String, bool, Option<Collateral>) {
-    let wrote_on = found.wrote_on.as_deref().unwrap_or(today);
+    let names = &found.partition_by;
+    // An overwrite that is known to be dynamic is Spark's, which records only
+    // columns that the job names.
+    let named = !found.inferred && !names.is_empty();
+    let wrote_on = match found.wrote_on.as_deref() {
+        None if named && same(names, new) => new,
+        then => then.unwrap_or(today),
+    };
+    if named && !same(names, today) && !same(names, new) {
+        let said =
+            format!("it names partitionBy({}), which are not today's columns: it fails already", names.join(", "));
+        return (said, false, None);
+    }
     if plain && same(wrote_on, new) {
         let said = match new.is_empty() {
             true => {

@@ -144,7 +144,7 @@ impl Cursor<'_> {
         if self.sees_any(&["OVER", "FILTER"]) {
             return Err(self
                 .mistake("window functions and aggregates see more than one row")
-                .hint("Compute them into a column of the source first."));
+                .hint("Compute them into a column first."));
         }
         if arguments.len() < fewest || arguments.len() > most {
             let wanted = match (fewest, most) {

@@ -97,6 +97,13 @@ fn writers_of_the_new_columns_work_again() {
     let told = judge(&dynamic, &period, &company, None).unwrap();
     assert!(!told.danger && told.effect.contains("partitioned by company"), "{}", told.effect);
     assert!(judge(&dynamic, &period, &none, None).unwrap().danger);
+    let names = |columns: &str| {
+        one(json!({"mode": "Overwrite", "isDynamicPartitionOverwrite": "true", "partitionBy": columns}))
+    };
+    assert!(!judge(&names("[\"company\"]"), &period, &company, None).unwrap().danger);
+    assert!(judge(&names("[\"period\"]"), &period, &company, None).unwrap().danger);
+    let told = judge(&names("[\"region\"]"), &period, &company, None).unwrap();
+    assert!(!told.danger && told.effect.contains("fails already"), "{}", told.effect);
     let computed = LayoutBy::of([ByColumn::computed("upper(c)", "company")]);
     assert!(judge(&dynamic, &period, &computed, None).unwrap().danger, "other values under the same name");
 }
