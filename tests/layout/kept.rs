@@ -213,7 +213,7 @@ fn two_expressions_add_two_generated_columns() {
     let bench = Bench::default();
     let day = |year: i64, days: i64| Value::Timestamp(((year - 1970) * 365 + days) * 86_400_000_000);
     let rows =
-        [vec![day(2023, 40), i(1)], vec![day(2023, 200), i(2)], vec![Value::Null, i(3)], vec![day(2022, 40), i(4)]];
+        [vec![day(2023, 60), i(1)], vec![day(2023, 200), i(2)], vec![Value::Null, i(3)], vec![day(2022, 40), i(4)]];
     for mapped in [false, true] {
         let path = bench.path(if mapped { "m" } else { "p" });
         let shape = Shape { mapped, ..Shape::new(&[("ts", Kind::Timestamp), ("v", Kind::Integer)], &["v"]) };

@@ -34,7 +34,8 @@ impl Subject<'_> {
             metadata.partition_columns.iter().filter_map(|c| metadata.schema.index_of(c)).collect();
         // Partition values alone decide: the log is enough.
         let from_log = grouping.inputs().iter().all(|c| partitioned.contains(c));
-        let estimate = |rows: u64| self.cost.bytes(rows, self.limits.target_file_bytes);
+        let cost = self.costs.under(metadata, &grouping).await?;
+        let estimate = |rows: u64| cost.bytes(rows, self.limits.target_file_bytes);
         let (numbers, queries) = if exact || from_log {
             let counted = self.count(&grouping, progress).await?;
             let groups: Vec<(PartitionTuple, u64)> = sorted(counted.rows);
@@ -61,7 +62,7 @@ impl Subject<'_> {
             numbers.bytes_after = total;
             (numbers, queries)
         } else {
-            let (numbers, tuples) = self.estimated(&grouping, sample)?;
+            let (numbers, tuples) = self.estimated(&grouping, sample, &estimate)?;
             let queries = self.queries_on(&grouping, by, sample, &|tuple, rows| {
                 tuples.get(tuple).copied().unwrap_or_else(|| estimate(rows))
             })?;
@@ -101,7 +102,12 @@ impl Subject<'_> {
     }
 
     /// Partitions as the sample shows them; also each one's bytes.
-    fn estimated(&self, grouping: &Grouping, sample: &Sample) -> Result<(Numbers, HashMap<PartitionTuple, u64>)> {
+    fn estimated(
+        &self,
+        grouping: &Grouping,
+        sample: &Sample,
+        estimate: &dyn Fn(u64) -> u64,
+    ) -> Result<(Numbers, HashMap<PartitionTuple, u64>)> {
         let rows = Rows::new(sample, self.table.metadata());
         let (numbers, groups) = rows.grouped(grouping)?;
         let mut counts = vec![0_u64; groups.tuples.len()];
@@ -115,13 +121,13 @@ impl Subject<'_> {
             .zip(counts)
             .map(|(values, n)| {
                 let rows = (n as f64 * weight).round() as u64;
-                Group { values, rows, bytes: self.cost.bytes(rows, self.limits.target_file_bytes) }
+                Group { values, rows, bytes: estimate(rows) }
             })
             .collect();
         let unseen = distinct.saturating_sub(found.len() as u64);
         // A partition that the sample missed has fewer rows than one of its rows stands for.
         let rows = ((weight / 2.0) as u64).max(1);
-        let other = (rows, self.cost.bytes(rows, self.limits.target_file_bytes));
+        let other = (rows, estimate(rows));
         let mut numbers = simulate(&found, unseen, other, &self.limits);
         numbers.exact = sample.is_whole();
         Ok((numbers, found.into_iter().map(|g| (g.values, g.bytes)).collect()))

@@ -1,10 +1,12 @@
 //! What-if: how the table would lie under other layouts, before a byte is
 //! written.
 
+mod cost;
 mod evaluate;
 mod queries;
 mod report;
 
+pub(super) use cost::FileCosts;
 pub use report::{LayoutReport, Sampled};
 
 use std::sync::Arc;
@@ -14,12 +16,12 @@ use futures::{StreamExt, TryStreamExt, stream};
 use super::browse::OpenTable;
 use super::context::Context;
 use crate::engine::local::key_scan::column_hashes;
-use crate::engine::local::whatif::{Grouping, Sample, one_row, sample};
+use crate::engine::local::whatif::{Grouping, Sample, sample};
 use crate::error::{Error, ErrorKind, Result};
 use crate::lake::data::{DataReader, TableLayout, value_at};
 use crate::lake::log::deletion_vectors::readable;
 use crate::plan::layouts::propose::{ColumnFacts, is_plain, propose};
-use crate::plan::layouts::{ByColumn, Candidate, FileCost, LayoutBy, Limits, Origin, advice, distinct_estimate};
+use crate::plan::layouts::{ByColumn, Candidate, LayoutBy, Limits, Origin, advice, distinct_estimate};
 use crate::predicate::{Bounds, Predicate};
 use crate::progress::Progress;
 use crate::table::{DataFile, Metadata, PartitionTuple};
@@ -44,8 +46,7 @@ pub(super) struct Subject<'a> {
     pub files: Vec<DataFile>,
     /// Physical rows of each file.
     pub rows: Vec<u64>,
-    /// What files of this table take.
-    pub cost: FileCost,
+    pub costs: FileCosts,
     pub queries: Vec<Predicate>,
     pub limits: Limits,
 }
@@ -139,8 +140,8 @@ impl Subject<'_> {
         let mut files = table.snapshot().files(true).await?;
         files.sort_by(|a, b| (&a.partition, &a.path).cmp(&(&b.partition, &b.path)));
         let rows = physical_rows(table, &files, progress).await?;
-        let cost = file_cost(table, &files, &rows, progress).await?;
-        Ok(Subject { table, files, rows, cost, queries, limits: table.settings.layout.clone() })
+        let costs = FileCosts::read(table, &files, &rows, progress).await?;
+        Ok(Subject { table, files, rows, costs, queries, limits: table.settings.layout.clone() })
     }
 
     pub fn bytes(&self) -> u64 {
@@ -204,35 +205,6 @@ pub(super) async fn physical_rows(table: &OpenTable, files: &[DataFile], progres
     }
     drop(footers);
     Ok(rows)
-}
-
-/// What a file of this table takes at least, and per row: one row of one file is
-/// written anew into memory. Bytes per row are those of today's files.
-///
-/// # Errors
-/// Whatever reading gives.
-pub(super) async fn file_cost(
-    table: &OpenTable,
-    files: &[DataFile],
-    rows: &[u64],
-    progress: &Progress,
-) -> Result<FileCost> {
-    let live = |at: usize| rows[at].saturating_sub(files[at].deleted_rows());
-    let bytes = files.iter().map(|f| f.size).sum();
-    let count = (0..files.len()).map(live).sum();
-    let smallest = files.iter().map(|f| f.size).min().unwrap_or(0);
-    // The smallest file without deleted rows: least is read.
-    let whole = (0..files.len()).filter(|at| rows[*at] > 0 && files[*at].deletion_vector.is_none());
-    let floor = match whole.min_by_key(|at| files[*at].size) {
-        Some(at) => {
-            let columns: Vec<usize> = (0..table.metadata().schema.fields.len()).collect();
-            let (file, of) = (&files[at..=at], &rows[at..=at]);
-            let one = sample(table.snapshot(), file, of, &columns, 1, progress).await?;
-            one_row(table.metadata(), &one).await?
-        }
-        None => 0,
-    };
-    Ok(FileCost::of(bytes, count, files.len() as u64, smallest, floor))
 }
 
 /// Distinct values and bounds of each plain column, from the sample.

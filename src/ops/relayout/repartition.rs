@@ -3,12 +3,13 @@
 use super::super::breakers::breakers;
 use super::super::browse::OpenTable;
 use super::super::context::Context;
-use super::super::layouts::{file_cost, physical_rows};
+use super::super::layouts::{FileCosts, physical_rows};
 use super::super::numbers::blank;
 use super::super::prepare::names;
 use super::super::refusals::table_refusals;
 use super::{estimated, files_after, fill, has_empty, job, judge, target, target_file_size};
 use crate::engine::local::relayout::{Counted, count};
+use crate::engine::local::whatif::Grouping;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::layouts::{ByColumn, LayoutBy};
 use crate::plan::relayout::{AddedColumn, Order, Shape};
@@ -98,7 +99,8 @@ pub async fn prepare_repartition(
     } else {
         say(&mut plan, table, &live)?;
         let rows = physical_rows(table, &live, progress).await?;
-        let cost = file_cost(table, &live, &rows, progress).await?;
+        let costs = FileCosts::read(table, &live, &rows, progress).await?;
+        let cost = costs.under(metadata, &Grouping::new(&request.by, &metadata.schema)?).await?;
         // What other writers do today may destroy rows on the new layout.
         let breakers = breakers(table, &request.by, progress).await?;
         plan.findings.extend(breakers.iter().map(|breaker| {
