@@ -117,7 +117,8 @@ async fn collateral(
     progress: &Progress,
 ) -> Result<Option<Collateral>> {
     let Some(commit) = commits.iter().find(|c| c.version == writer.version) else { return Ok(None) };
-    let slice: HashSet<PartitionTuple> = commit.partitions_of(&table.metadata().partition_columns).cloned().collect();
+    let wrote_on = writer.wrote_on.as_ref().unwrap_or(&table.metadata().partition_columns);
+    let slice: HashSet<PartitionTuple> = commit.partitions_of(wrote_on).cloned().collect();
     let known = match written(table, by, writer.version, &slice, progress).await {
         Ok(known) => known,
         Err(error) if error.kind == ErrorKind::Cancelled => return Err(error),
@@ -129,8 +130,7 @@ async fn collateral(
     let Some((rows, targets)) = known else { return Ok(None) };
     let live = table.files(progress).await?;
     let metadata = table.metadata();
-    let columns = writer.wrote_on.as_ref().unwrap_or(&metadata.partition_columns);
-    if columns.iter().any(|c| metadata.schema.find(c).is_none()) {
+    if wrote_on.iter().any(|c| metadata.schema.find(c).is_none()) {
         return Ok(None);
     }
     // What it replaced is no loss. On today's layout whole files say so.
@@ -138,7 +138,7 @@ async fn collateral(
         None => live.into_iter().filter(|f| !slice.contains(&f.partition)).collect(),
         Some(_) => live,
     };
-    let (both, at) = with_columns(by, columns);
+    let (both, at) = with_columns(by, wrote_on);
     let grouping = Grouping::new(&both, &metadata.schema)?;
     let counted = count(table.snapshot(), &others, &grouping, MOST_PARTITIONS, progress).await?;
     if counted.stopped {
