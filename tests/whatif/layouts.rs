@@ -227,6 +227,7 @@ fn what_does_not_fit_is_told_before_anything_is_read() {
         let error = refused(block_on(layouts(&bench.context, &opened, &request, &Progress::default())));
         assert_eq!(error.kind, ErrorKind::Usage, "{text}");
         assert!(error.message.contains(said) && error.message.contains(text), "{text}: {}", error.message);
+        assert_ne!(error.hint.as_deref(), Some(""), "a hint says something");
     }
     let hint = refused(block_on(layouts(
         &bench.context,
