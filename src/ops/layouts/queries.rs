@@ -18,9 +18,11 @@ use crate::table::{DataFile, Field, Metadata, Value};
 /// `Usage` for a text that is no condition, and for a column that the table lacks.
 pub fn parse(texts: &[String], metadata: &Metadata) -> Result<Vec<Predicate>> {
     let one = |text: &String| -> Result<Predicate> {
-        let predicate = Predicate::parse(text).map_err(|e| {
-            Error::new(e.kind, format!("the query \"{text}\": {}", e.message)).hint(e.hint.unwrap_or_default())
-        })?;
+        let of = |mut error: Error| {
+            error.message = format!("the query \"{text}\": {}", error.message);
+            error
+        };
+        let predicate = Predicate::parse(text).map_err(of)?;
         let schema = &metadata.schema;
         match predicate.columns().iter().find(|c| schema.find(c).is_none()) {
             Some(stranger) => {
@@ -34,9 +36,7 @@ pub fn parse(texts: &[String], metadata: &Metadata) -> Result<Vec<Predicate>> {
             None => {
                 // A literal that is no value of its column's type is a mistake of
                 // the text, whatever the rows are.
-                predicate.evaluate(&|name| schema.find(name).map(any_value)).map_err(|e| {
-                    Error::new(e.kind, format!("the query \"{text}\": {}", e.message)).hint(e.hint.unwrap_or_default())
-                })?;
+                predicate.evaluate(&|name| schema.find(name).map(any_value)).map_err(of)?;
                 Ok(predicate)
             }
         }
