@@ -2,14 +2,20 @@
 
 use crossterm::event::KeyCode;
 use insta::assert_snapshot;
+use partwise::error::ErrorKind;
+use partwise::gate::{Evidence, Thresholds};
 use partwise::ops::layouts::Sampled;
 use partwise::ops::{Health, LayoutReport, health};
 use partwise::plan::layouts::breakers::{Breaker, BreakerKind};
 use partwise::plan::layouts::{ByColumn, ByteRange, Candidate, LayoutBy, Limits, Numbers, Origin, QueryRead, Spread};
+use partwise::plan::optimize::Optimize;
+use partwise::plan::relayout::{Order, Shape};
+use partwise::plan::repartition::Repartition;
 use partwise::plan::vacuum::{Vacuum, VacuumFile, Why};
 use partwise::plan::{Plan, Spec};
-use partwise::tui::msg::{Answer, Request};
-use partwise::tui::screens::layouts::Looked;
+use partwise::tui::msg::{Answer, Failure, Request};
+use partwise::tui::screens::layouts::Row;
+use partwise::tui::wish::Wish;
 
 use super::data;
 use super::driver::Driver;
@@ -76,28 +82,42 @@ fn report() -> LayoutReport {
 fn wizard(size: (u16, u16), read_only: bool) -> Driver {
     let mut driver = table(size, read_only);
     driver.keys("W");
-    driver.answer(|r| matches!(r, Request::Layouts(_)), Answer::Layouts(Box::new(report())));
+    driver.answer(
+        |r| matches!(r, Request::Layouts { .. }),
+        Answer::Layouts { report: Box::new(report()), own: Vec::new() },
+    );
     driver
 }
 
-fn looked() -> Looked {
+fn dangers(n: u64) -> Vec<Breaker> {
+    let one = |n: u64| Breaker {
+        kind: BreakerKind::DynamicOverwrite,
+        version: Some(13),
+        timestamp: None,
+        commits: 4,
+        who: format!("etl job {n}"),
+        effect: format!(
+            "its 85 rows fall into 4 partitions of company_code: it would then delete {n},035 other rows there"
+        ),
+        collateral: None,
+        danger: true,
+    };
+    (1..=n).map(one).collect()
+}
+
+fn counted(breakers: Vec<Breaker>) -> Row {
     let candidate = Candidate {
         origin: Origin::Given,
         numbers: numbers(4, (1_950, 2_310, 2_540), 4, true),
         ..report().candidates[2].clone()
     };
-    let breaker = Breaker {
-        kind: BreakerKind::DynamicOverwrite,
-        version: Some(13),
-        timestamp: None,
-        commits: 4,
-        who: "etl".into(),
-        effect: "its 85 rows fall into 4 partitions of company_code: it would then delete 9,035 other rows there"
-            .into(),
-        collateral: None,
-        danger: true,
-    };
-    Looked { candidate, breakers: vec![breaker] }
+    Row { wish: Wish::of(&candidate.by), candidate, breakers: Some(breakers) }
+}
+
+/// Counts the layout under the cursor: by company_code.
+fn count(driver: &mut Driver, row: Row) {
+    driver.enter();
+    driver.answer(|r| matches!(r, Request::TryLayout { exact: true, .. }), Answer::Layout(Box::new(row)));
 }
 
 #[test]
@@ -108,9 +128,30 @@ fn candidates_are_rows_and_the_proposal_is_chosen() {
         assert!(driver.line_with("▸").contains("★ none (sort by dt)"), "{screen}");
         assert!(driver.line_with("dt_month").contains("~3"), "{screen}");
         assert!(screen.contains("by fiscal_period → none (sort by dt)"), "{screen}");
+        assert!(screen.contains("until VACUUM"), "the cost is not cut off\n{screen}");
+        // Partitions, spread, files, and what the queries read before and after.
+        let row = driver.line_with("company_code ");
+        for part in ["~4", "▆", "35.2 KB → ~908 KB"] {
+            assert!(row.contains(part), "{part}\n{screen}");
+        }
         assert!(screen.contains("before") && screen.contains("after") && screen.contains("queries"), "{screen}");
         assert_snapshot!(format!("wizard_{}x{}", size.0, size.1), screen);
     }
+}
+
+#[test]
+fn sizes_are_sure_where_they_were_measured_and_rows_where_they_were_counted() {
+    let mut driver = wizard(WIDE, false);
+    // Partition values decide: rows are counted by the log, bytes are not measured.
+    let mut row = counted(Vec::new());
+    row.candidate.numbers.bytes_after.measured = false;
+    driver.keys("k");
+    count(&mut driver, row);
+    let line = driver.line_with("▸");
+    assert!(line.contains("1,950 / 2,310 / 2,540") && !line.contains("~1,950"), "{line}");
+    assert!(line.contains("~4 "), "the number of files goes by bytes: {line}");
+    let screen = driver.screen();
+    assert!(screen.contains("~64.7 KB / 76.7 KB / 84.3 KB") && screen.contains("+~303 KB until VACUUM"), "{screen}");
 }
 
 #[test]
@@ -119,29 +160,189 @@ fn the_chosen_layout_is_counted_before_it_is_planned() {
     driver.keys("kA");
     assert!(driver.screen().contains("counts the layout first"), "{}", driver.screen());
     driver.enter();
-    assert!(
-        driver
-            .waiting
-            .iter()
-            .any(|(_, r)| matches!(r, Request::ExactLayout { by, .. } if by.names() == ["company_code"]))
-    );
-    driver.answer(|r| matches!(r, Request::ExactLayout { .. }), Answer::ExactLayout(Box::new(looked())));
+    assert!(driver.waiting.iter().any(
+        |(_, r)| matches!(r, Request::TryLayout { wish, exact: true, .. } if wish.by.names() == ["company_code"])
+    ));
+    driver.answer(|r| matches!(r, Request::TryLayout { .. }), Answer::Layout(Box::new(counted(dangers(1)))));
     let screen = driver.screen();
     let row = driver.line_with("▸");
     assert!(row.contains("1,950 / 2,310 / 2,540") && !row.contains("~4"), "{screen}");
-    assert!(screen.contains("delete 9,035 other rows"), "{screen}");
+    assert!(screen.contains("delete 1,035 other rows"), "{screen}");
     assert_snapshot!("wizard_counted_120x40", screen);
+    // It stays counted while others are looked at.
+    driver.keys("kj");
     driver.enter();
     assert!(driver.waiting.iter().any(|(_, r)| matches!(r, Request::PlanRepartition { .. })));
-    // Another row has to be counted itself.
     let mut driver = wizard(WIDE, true);
     driver.keys("k");
-    driver.enter();
-    driver.answer(|r| matches!(r, Request::ExactLayout { .. }), Answer::ExactLayout(Box::new(looked())));
+    count(&mut driver, counted(Vec::new()));
+    assert!(driver.screen().contains("no writer of the history would break"), "{}", driver.screen());
     driver.enter();
     assert!(
         !driver.waiting.iter().any(|(_, r)| matches!(r, Request::PlanRepartition { .. })),
         "read-only plans nothing"
+    );
+}
+
+#[test]
+fn every_danger_can_be_read_on_a_small_screen() {
+    let mut driver = wizard(SMALL, false);
+    driver.keys("k");
+    count(&mut driver, counted(dangers(6)));
+    assert!(!driver.screen().contains("etl job 6"), "{}", driver.screen());
+    driver.press(KeyCode::Tab);
+    assert_snapshot!("wizard_dangers_80x24", driver.screen());
+    for n in 1..=6 {
+        let mut left = 40;
+        while !driver.screen().contains(&format!("delete {n},035 other rows")) && left > 0 {
+            driver.keys("j");
+            left -= 1;
+        }
+        assert!(left > 0, "danger {n}\n{}", driver.screen());
+    }
+    driver.keys("G");
+    let last = driver.screen();
+    driver.keys("j");
+    assert_eq!(last, driver.screen(), "it ends with its last line");
+    // The keys of the list are back.
+    driver.press(KeyCode::Tab);
+    driver.keys("k");
+    assert!(driver.line_with("▸").contains("dt_month"), "{}", driver.screen());
+}
+
+fn switch(breakers: Vec<Breaker>) -> Plan {
+    let spec = Spec::Repartition(Repartition {
+        from: vec!["fiscal_period".into()],
+        by: vec!["company_code".into()],
+        added: None,
+        protocol: None,
+        shape: Shape::TargetBytes(256 << 20),
+        order: Order::None,
+        breakers,
+        undoes: None,
+    });
+    let mut plan = Plan { table: data::LOCATION.into(), version: 14, ..Plan::blank(spec) };
+    (plan.rows.slice_before, plan.rows.slice_after, plan.rows.unchanged) = (9_120, 9_120, 9_120);
+    (plan.files.removed, plan.operation) = (61, "repartition".into());
+    plan.metadata_changes = vec!["partition columns: fiscal_period → company_code".into()];
+    plan.gates = partwise::gate::judge(&plan, &Evidence::default(), &Thresholds::default());
+    plan.settle();
+    plan
+}
+
+#[test]
+fn dangers_are_listed_where_the_reason_is_typed() {
+    for (size, n) in [(SMALL, 6), ((200, 50), 6)] {
+        let mut driver = wizard(size, false);
+        driver.keys("k");
+        count(&mut driver, counted(dangers(n)));
+        driver.keys("A");
+        let plan = switch(dangers(n));
+        driver.answer(|r| matches!(r, Request::PlanRepartition { .. }), Answer::Planned(Box::new(plan)));
+        let first = driver.screen();
+        assert!(first.contains("change 6 jobs before the switch") && first.contains("why all the same"), "{first}");
+        if size == SMALL {
+            assert!(first.contains("PgDn") && !first.contains("etl job 6"), "{first}");
+            assert_snapshot!("wizard_confirm_80x24", first);
+        }
+        let mut seen = first;
+        for _ in 0..5 {
+            driver.press(KeyCode::PageDown);
+            seen += &driver.screen();
+        }
+        for n in 1..=n {
+            assert!(seen.contains(&format!("etl job {n}")), "{n}\n{seen}");
+        }
+        assert!(seen.contains("Take it back with u"), "{seen}");
+        // The reason is one, and covers what is listed.
+        driver.keys("all six jobs are changed");
+        driver.press(KeyCode::Tab);
+        driver.keys(data::NAME);
+        driver.press(KeyCode::Tab);
+        driver.enter();
+        let Some((_, Request::Apply { overrides, .. })) = driver.waiting.last() else { panic!("{:?}", driver.waiting) };
+        assert_eq!(overrides, &[("breaking-writers".to_owned(), "all six jobs are changed".to_owned())]);
+    }
+}
+
+#[test]
+fn a_layout_of_ones_own_is_added_and_planned_with_its_options() {
+    let mut driver = wizard(SMALL, false);
+    driver.keys("a");
+    driver.keys("fiscal_perio");
+    driver.enter();
+    assert!(driver.screen().contains("no column fiscal_perio"), "{}", driver.screen());
+    assert_snapshot!("wizard_own_80x24", driver.screen());
+    driver.keys("d");
+    for text in ["", "doc_number, amount", "2"] {
+        driver.press(KeyCode::Tab);
+        driver.keys(text);
+    }
+    driver.enter();
+    let Some((_, Request::TryLayout { wish, exact: false, .. })) = driver.waiting.last() else {
+        panic!("{:?}", driver.waiting)
+    };
+    let wish = wish.as_ref().clone();
+    assert_eq!(wish.order, Order::ZOrder(vec!["doc_number".into(), "amount".into()]));
+    assert_eq!(wish.files_per_partition, Some(2));
+    let simulated = candidate(wish.simulated(), Origin::Given, numbers(61, (9, 150, 151), 61, true), 3, 1_000);
+    let row = Row { candidate: wish.settle(simulated, &Limits::default()), wish: wish.clone(), breakers: None };
+    driver.answer(|r| matches!(r, Request::TryLayout { .. }), Answer::Layout(Box::new(row.clone())));
+    let line = driver.line_with("▸");
+    assert!(line.contains("fiscal_period (Z-order") && line.contains("122") && line.contains("→ ?"), "{line}");
+    count(&mut driver, Row { breakers: Some(Vec::new()), ..row });
+    driver.keys("A");
+    let Some((_, Request::PlanRepartition { wish: planned, .. })) = driver.waiting.last() else {
+        panic!("{:?}", driver.waiting)
+    };
+    assert_eq!(**planned, wish);
+}
+
+#[test]
+fn a_layout_that_cannot_be_tried_is_there_to_be_changed() {
+    let mut driver = wizard(SMALL, false);
+    driver.keys("anone");
+    driver.press(KeyCode::Tab);
+    driver.keys("amount");
+    driver.enter();
+    let failure = Failure { kind: ErrorKind::Storage, message: "the disk is gone".into(), hint: None };
+    driver.answer(|r| matches!(r, Request::TryLayout { .. }), Answer::Failed(failure));
+    assert!(driver.screen().contains("the disk is gone"), "{}", driver.screen());
+    driver.press(KeyCode::Esc);
+    driver.keys("a");
+    assert!(driver.line_with("sort by  ").contains("amount"), "{}", driver.screen());
+}
+
+#[test]
+fn a_query_is_tried_on_every_layout() {
+    let mut driver = wizard(SMALL, false);
+    driver.keys("k");
+    count(&mut driver, counted(Vec::new()));
+    driver.keys("p");
+    driver.keys("land = 'DE'");
+    driver.enter();
+    assert!(driver.screen().contains("no column land"), "{}", driver.screen());
+    driver.control('u');
+    driver.keys("company_code = '1000'");
+    driver.enter();
+    let Some((_, Request::Layouts { queries, .. })) = driver.waiting.last() else { panic!("{:?}", driver.waiting) };
+    assert_eq!(queries, &["company_code = '1000'"]);
+    let mut again = report();
+    again.queries.push("company_code = '1000'".into());
+    for c in &mut again.candidates {
+        c.queries.push(QueryRead { files: 2, bytes: 2_048, exact: false });
+    }
+    driver
+        .answer(|r| matches!(r, Request::Layouts { .. }), Answer::Layouts { report: Box::new(again), own: Vec::new() });
+    driver.press(KeyCode::Tab);
+    driver.keys("G");
+    let screen = driver.screen();
+    assert!(screen.contains("company_code = '1000'") && screen.contains("→ ~2 files, ~2.0 KB"), "{screen}");
+    driver.press(KeyCode::Tab);
+    driver.keys("A");
+    assert!(
+        driver.waiting.iter().any(|(_, r)| matches!(r, Request::PlanRepartition { .. })),
+        "what was counted stays counted"
     );
 }
 
@@ -151,7 +352,27 @@ fn todays_layout_is_nothing_to_choose() {
     driver.keys("g");
     driver.enter();
     assert!(driver.screen().contains("how the table lies today"), "{}", driver.screen());
-    assert!(driver.waiting.iter().all(|(_, r)| !matches!(r, Request::ExactLayout { .. })));
+    assert!(driver.waiting.iter().all(|(_, r)| !matches!(r, Request::TryLayout { .. })));
+}
+
+#[test]
+fn words_of_the_trade_find_their_commands() {
+    let driver = table(SMALL, false);
+    for (words, key) in [
+        ("repartition", "W"),
+        ("partition by", "W"),
+        ("optimize", "O"),
+        ("compact", "O"),
+        ("small files", "O"),
+        ("vacuum", "V"),
+        ("health", "7"),
+    ] {
+        let palette =
+            partwise::tui::overlays::palette::Palette { input: partwise::tui::input::TextInput::new(words), cursor: 0 };
+        let found = partwise::tui::overlays::palette::matches(&palette, &driver.app);
+        let first = found.first().unwrap_or_else(|| panic!("{words} finds nothing"));
+        assert!(first.keys_text().contains(key), "{words}: {}", first.words);
+    }
 }
 
 fn well() -> Health {
@@ -254,4 +475,107 @@ fn a_vacuum_is_confirmed_by_the_name_and_has_no_undo() {
     let mut driver = table(SMALL, true);
     driver.keys("7V");
     assert!(!driver.waiting.iter().any(|(_, r)| matches!(r, Request::PlanVacuum { .. })));
+}
+
+fn health(driver: &mut Driver, health: Health) {
+    driver.keys("7");
+    driver.answer(|r| matches!(r, Request::Health(_)), Answer::Health(Box::new(health)));
+}
+
+fn compaction() -> Plan {
+    let spec = Spec::Optimize(Optimize {
+        by: vec!["fiscal_period".into()],
+        filter: None,
+        target_file_size: 256 << 20,
+        min_file_size: 192 << 20,
+        files: Vec::new(),
+    });
+    let mut plan = Plan { table: data::LOCATION.into(), version: 14, ..Plan::blank(spec) };
+    plan.operation = "optimize".into();
+    plan.findings = vec!["about 12 files will be left of 40".into()];
+    plan
+}
+
+#[test]
+fn enter_mends_the_finding_under_the_cursor() {
+    let mut driver = table(SMALL, false);
+    health(&mut driver, well());
+    driver.enter();
+    assert!(driver.waiting.iter().any(|(_, r)| matches!(r, Request::PlanOptimize { filter: None, .. })));
+    let mut plan = compaction();
+    (plan.files.removed, plan.verdict) = (38, partwise::plan::Verdict::Ready);
+    driver.answer(|r| matches!(r, Request::PlanOptimize { .. }), Answer::Planned(Box::new(plan)));
+    let screen = driver.screen();
+    assert!(screen.contains("about 12 files will be left of 40") && screen.contains("[ Cancel ]"), "{screen}");
+    assert_snapshot!("optimize_80x24", screen);
+    driver.press(KeyCode::Esc);
+    driver.keys("j");
+    driver.enter();
+    assert!(driver.waiting.iter().any(|(_, r)| matches!(r, Request::PlanVacuum { .. })));
+
+    let mut skewed = well();
+    skewed.findings[0].name = "skew".into();
+    let mut driver = table(SMALL, true);
+    health(&mut driver, skewed);
+    driver.keys("j");
+    driver.enter();
+    assert!(driver.screen().contains("would write to the table"), "{}", driver.screen());
+    assert!(!driver.waiting.iter().any(|(_, r)| matches!(r, Request::PlanVacuum { .. })));
+    driver.keys("k");
+    driver.enter();
+    assert!(driver.waiting.iter().any(|(_, r)| matches!(r, Request::Layouts { .. })), "looking is no writing");
+}
+
+#[test]
+fn small_files_that_are_alone_lead_to_the_wizard() {
+    let mut lonely = well();
+    lonely.findings.clear();
+    let mut driver = table(SMALL, false);
+    health(&mut driver, lonely.clone());
+    assert!(driver.screen().contains("W tries other layouts"), "{}", driver.screen());
+    assert_snapshot!("health_lonely_80x24", driver.screen());
+    lonely.small_files = 3;
+    let mut driver = table(SMALL, false);
+    health(&mut driver, lonely);
+    assert!(driver.screen().contains("nothing needs mending"), "{}", driver.screen());
+}
+
+#[test]
+fn nothing_to_do_is_said_without_a_dialog() {
+    let mut driver = table(SMALL, false);
+    health(&mut driver, well());
+    let mut empty = vacuum();
+    empty.spec = Spec::Vacuum(Vacuum { retain_ms: 7 * 86_400_000, ..Vacuum::default() });
+    empty.settle();
+    driver.keys("V");
+    driver.answer(|r| matches!(r, Request::PlanVacuum { .. }), Answer::Planned(Box::new(empty)));
+    assert!(driver.app.overlay.is_none());
+    assert!(driver.screen().contains("nothing to do; no file is older than 7 d"), "{}", driver.screen());
+    let mut nothing = compaction();
+    nothing.findings = vec!["no file of 12 partitions is worth rewriting; nothing is to be done".into()];
+    nothing.settle();
+    driver.keys("O");
+    driver.answer(|r| matches!(r, Request::PlanOptimize { .. }), Answer::Planned(Box::new(nothing)));
+    assert!(driver.app.overlay.is_none());
+    assert!(driver.screen().contains("no file of 12 partitions is worth rewriting"), "{}", driver.screen());
+}
+
+#[test]
+fn partitions_are_optimized_as_they_are_chosen() {
+    let filter = |keys: &str| {
+        let mut driver = table(SMALL, false);
+        driver.keys(keys);
+        match driver.waiting.last() {
+            Some((_, Request::PlanOptimize { filter, .. })) => filter.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let one = filter("O").unwrap();
+    assert!(one.starts_with("fiscal_period = '") && !one.contains("OR"), "{one}");
+    let two = filter("  O").unwrap();
+    assert_eq!(two.matches(" OR ").count(), 1, "{two}");
+    assert_eq!(filter("aO"), None, "all of them are the table");
+    let mut driver = table(SMALL, true);
+    driver.keys("O");
+    assert!(!driver.waiting.iter().any(|(_, r)| matches!(r, Request::PlanOptimize { .. })));
 }

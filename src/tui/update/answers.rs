@@ -3,10 +3,12 @@
 
 use std::collections::HashSet;
 
-use super::{changes, compare, layouts, paste, table};
+use super::{changes, compare, confirm, layouts, paste, table};
 use crate::action::Id;
 use crate::error::ErrorKind;
 use crate::ops::SavedConfig;
+use crate::plan::{Plan, Spec, Verdict};
+use crate::table::duration::span_text;
 use crate::table::number::grouped;
 use crate::tui::app::{App, Screen};
 use crate::tui::load::Load;
@@ -112,6 +114,12 @@ fn unclaimed(app: &mut App, answer: Answer, detached: bool) {
 /// The plan of an undo or a restore: on to its confirmation.
 fn planned(app: &mut App, answer: Answer) {
     match (answer, app.planning_for.take()) {
+        // There is nothing to confirm; a dialog would ask for a name in vain.
+        (Answer::Planned(plan), Some(_)) if plan.verdict == Verdict::NoOp => {
+            app.planning = Load::default();
+            confirm::give_up(app, &plan);
+            app.core.say(nothing_to_do(&plan));
+        }
         (Answer::Planned(plan), Some((name, location))) => {
             app.planning = Load::default();
             app.overlay = Some(Overlay::Confirm(Box::new(Confirm::new(*plan, name, location))));
@@ -122,6 +130,16 @@ fn planned(app: &mut App, answer: Answer) {
         }
         (_, target) => app.planning_for = target,
     }
+}
+
+/// Why a plan would change nothing, in one line.
+fn nothing_to_do(plan: &Plan) -> String {
+    let why = match &plan.spec {
+        Spec::Vacuum(spec) => Some(format!("no file is older than {} and no longer needed", span_text(spec.retain_ms))),
+        _ => plan.findings.first().cloned(),
+    };
+    let why = why.unwrap_or_else(|| "the plan would change nothing".into());
+    format!("{}: nothing to do; {why}", plan.operation)
 }
 
 /// A table that the target itself turned out to be takes the lake's place.

@@ -1,6 +1,6 @@
 //! From the confirm dialog to the running operation.
 
-use crate::plan::Spec;
+use crate::plan::{Plan, Spec};
 use crate::tui::app::{App, Screen};
 use crate::tui::load::Load;
 use crate::tui::msg::Request;
@@ -8,10 +8,14 @@ use crate::tui::overlays::confirm::Confirm;
 use crate::tui::screens::apply::ApplyScreen;
 
 /// Gives a plan up: rows that were kept for an undo by rows go.
-pub(super) fn cancel(app: &mut App, confirm: Confirm) {
-    if matches!(confirm.plan.spec, Spec::UndoRows(_)) {
-        app.core.run(Request::Forget(Box::new(confirm.plan)));
+pub(super) fn give_up(app: &mut App, plan: &Plan) {
+    if matches!(plan.spec, Spec::UndoRows(_)) {
+        app.core.run(Request::Forget(Box::new(plan.clone())));
     }
+}
+
+pub(super) fn cancel(app: &mut App, confirm: Confirm) {
+    give_up(app, &confirm.plan);
     app.core.say("nothing was written");
 }
 
