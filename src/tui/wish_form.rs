@@ -134,7 +134,12 @@ mod tests {
     use crate::table::schema::{Field, PrimitiveType};
 
     fn schema() -> Schema {
-        let field = |name: &str, of: PrimitiveType| Field::new(name, DataType::Primitive(of));
+        let field = |name: &str, of: PrimitiveType| Field {
+            name: name.into(),
+            data_type: DataType::Primitive(of),
+            nullable: true,
+            metadata: Default::default(),
+        };
         Schema { fields: vec![field("Region", PrimitiveType::String), field("ts", PrimitiveType::Timestamp)] }
     }
 

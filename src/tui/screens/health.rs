@@ -96,7 +96,11 @@ impl Rows for Findings<'_> {
             0 => Cell::new(finding.name.clone(), Role::Warn),
             1 => size(finding.rewrite_bytes),
             2 => size(finding.frees_bytes),
-            _ => Cell::text(Mend::of(&finding.name).map_or("–", Mend::words)),
+            _ => match Mend::of(&finding.name) {
+                Some(Mend::Vacuum) if self.0.is_some_and(|h| h.vacuum_files == 0) => Cell::dim("not yet: retained"),
+                Some(mend) => Cell::text(mend.words()),
+                None => Cell::dim("–"),
+            },
         }
     }
 }

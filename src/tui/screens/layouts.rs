@@ -181,9 +181,11 @@ fn heading(screen: &LayoutsScreen, cells: usize) -> String {
     if row.candidate.origin == Origin::Today {
         return format!("by {today}: as the table lies today");
     }
-    let cost =
-        format!(" · rewrites {}, +{} until VACUUM", bytes(n.rewrite_bytes), layouts_table::range(n.extra_bytes()));
     let names = format!("by {today} → {}", escape_controls(&row.candidate.label));
+    let extra = format!("+{} until VACUUM", layouts_table::range(n.extra_bytes()));
+    // Where both do not fit, what is rewritten stands in the pane below only.
+    let full = format!(" · rewrites {}, {extra}", bytes(n.rewrite_bytes));
+    let cost = if width(&names) + width(&full) <= cells { full } else { format!(" · {extra}") };
     fit(&names, cells.saturating_sub(width(&cost)).max(12)) + &cost
 }
 

@@ -112,7 +112,10 @@ impl Text {
     }
 
     fn fact(&mut self, name: &str, value: String) {
-        self.lines.push(vec![piece(format!("   {name:<11}"), Role::Dim), piece(value, Role::Text)]);
+        for (i, part) in wrap(&value, self.cells.saturating_sub(11)).into_iter().enumerate() {
+            let name = if i == 0 { name } else { "" };
+            self.lines.push(vec![piece(format!("   {name:<11}"), Role::Dim), piece(part, Role::Text)]);
+        }
     }
 }
 
@@ -192,8 +195,11 @@ fn numbers(text: &mut Text, row: &Row, limits: &Limits) {
     let at_least = if n.at_least { "≥ " } else { about };
     let skew = n.skew.map_or_else(|| "?".into(), |s| format!("{about}{s:.1}"));
     let nulls = format!("{about}{} rows with NULL", grouped(n.nulls));
+    let own = if row.candidate.origin == Origin::Given { ", your own" } else { "" };
+    text.fact("layout", format!("by {}{own}", escape_controls(&row.candidate.label)));
     text.fact("partitions", format!("{at_least}{}, skew {skew}, {nulls}", grouped(n.partitions)));
-    text.fact("rows", format!("{} (smallest / middle / largest)", spread(n.rows, about, grouped)));
+    let which = if n.partitions == 1 { "" } else { " (smallest / middle / largest partition)" };
+    text.fact("rows", format!("{}{which}", spread(n.rows, about, grouped)));
     text.fact("size", spread(n.bytes, about_bytes(n), bytes));
     let small = match row.wish.small_share(n, limits) {
         None => "some of them small".to_owned(),

@@ -63,7 +63,7 @@ impl Table<'_> {
     fn spread(&self, sizes: Option<Spread>, about: &str, text: fn(u64) -> String) -> String {
         let Some(s) = sizes else { return "?".into() };
         if s.min == s.max {
-            return format!("{about}{}", text(s.max));
+            return written_out(s, about, text);
         }
         let picture: String = [s.min, s.median, s.max].map(|n| level(n, s.max)).iter().collect();
         match self.wide {
@@ -100,7 +100,7 @@ impl Rows for Table<'_> {
     fn columns(&self) -> Vec<Column> {
         let spread = if self.wide { "min/med/max" } else { "(mid)" };
         let column = |what: What| match what {
-            What::Label => Column::left("layout").limit(if self.wide { 40 } else { 24 }),
+            What::Label => Column::left("layout").limit(if self.wide { 40 } else { 26 }),
             What::Partitions => Column::right("parts"),
             What::Rows => Column::right(format!("rows {spread}")).limit(40),
             What::Files => Column::right("files"),
@@ -121,13 +121,13 @@ impl Rows for Table<'_> {
         match what {
             What::Label => {
                 let star = if report.recommended == Some(row) { "★ " } else { "" };
-                let mark = match c.origin {
-                    Origin::Today => " (today)",
-                    Origin::Given => " ✎",
-                    Origin::Proposed => "",
+                let (own, today) = match c.origin {
+                    Origin::Today => ("", " (today)"),
+                    Origin::Given => ("+ ", ""),
+                    Origin::Proposed => ("", ""),
                 };
                 let role = if star.is_empty() { Role::Text } else { Role::Accent };
-                Cell::new(format!("{star}{}{mark}", escape_controls(&c.label)), role)
+                Cell::new(format!("{star}{own}{}{today}", escape_controls(&c.label)), role)
             }
             What::Partitions => {
                 let over = n.at_least || n.partitions > self.limits.max_partitions;
@@ -159,7 +159,11 @@ pub fn about_files(row: &Row) -> &'static str {
     if row.wish.knows_files(row.candidate.origin, &row.candidate.numbers) { "" } else { "~" }
 }
 
+/// The three sizes; one where all are the same.
 pub fn written_out(s: Spread, about: &str, text: fn(u64) -> String) -> String {
+    if s.min == s.max {
+        return format!("{about}{}", text(s.max));
+    }
     format!("{about}{} / {} / {}", text(s.min), text(s.median), text(s.max))
 }
 

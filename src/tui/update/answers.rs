@@ -7,14 +7,11 @@ use super::{changes, compare, confirm, layouts, paste, table};
 use crate::action::Id;
 use crate::error::ErrorKind;
 use crate::ops::SavedConfig;
-use crate::plan::{Plan, Spec, Verdict};
-use crate::table::duration::span_text;
 use crate::table::number::grouped;
 use crate::tui::app::{App, Screen};
 use crate::tui::load::Load;
 use crate::tui::msg::{Answer, Failure, JobId};
 use crate::tui::overlays::Overlay;
-use crate::tui::overlays::confirm::Confirm;
 use crate::tui::overlays::save_config::SaveConfig;
 use crate::tui::screens::apply::ApplyScreen;
 use crate::tui::screens::compare::CompareScreen;
@@ -34,7 +31,7 @@ pub(super) fn answer(app: &mut App, id: JobId, answer: Answer) {
         detached = app.core.jobs.remove(&id).is_some_and(|job| job.detached);
     }
     if app.planning.waits_for(id) {
-        planned(app, answer);
+        confirm::planned(app, answer);
         return;
     }
     let mut found = None;
@@ -109,37 +106,6 @@ fn unclaimed(app: &mut App, answer: Answer, detached: bool) {
         Answer::Failed(failure) if failure.kind != ErrorKind::Cancelled => core.note(&failure),
         _ => {}
     }
-}
-
-/// The plan of an undo or a restore: on to its confirmation.
-fn planned(app: &mut App, answer: Answer) {
-    match (answer, app.planning_for.take()) {
-        // There is nothing to confirm; a dialog would ask for a name in vain.
-        (Answer::Planned(plan), Some(_)) if plan.verdict == Verdict::NoOp => {
-            app.planning = Load::default();
-            confirm::give_up(app, &plan);
-            app.core.say(nothing_to_do(&plan));
-        }
-        (Answer::Planned(plan), Some((name, location))) => {
-            app.planning = Load::default();
-            app.overlay = Some(Overlay::Confirm(Box::new(Confirm::new(*plan, name, location))));
-        }
-        (Answer::Failed(failure), _) => {
-            app.planning = Load::default();
-            app.core.fail(failure);
-        }
-        (_, target) => app.planning_for = target,
-    }
-}
-
-/// Why a plan would change nothing, in one line.
-fn nothing_to_do(plan: &Plan) -> String {
-    let why = match &plan.spec {
-        Spec::Vacuum(spec) => Some(format!("no file is older than {} and no longer needed", span_text(spec.retain_ms))),
-        _ => plan.findings.first().cloned(),
-    };
-    let why = why.unwrap_or_else(|| "the plan would change nothing".into());
-    format!("{}: nothing to do; {why}", plan.operation)
 }
 
 /// A table that the target itself turned out to be takes the lake's place.

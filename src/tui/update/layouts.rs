@@ -143,12 +143,12 @@ pub(super) fn answer(screen: &mut LayoutsScreen, core: &mut Core, id: JobId, ans
     match answer {
         Answer::Layouts { report, own } => {
             let best = report.recommended.unwrap_or(0);
-            let first = screen.load.value.is_none();
+            let kept = screen.selected().map(|row| row.wish.clone());
             screen.take(&report, own);
             screen.load.finish(*report, core.clock);
-            if first {
-                screen.grid.cursor = best;
-            }
+            // The cursor stays on its layout, if that is still there.
+            let kept = kept.and_then(|wish| screen.rows.iter().position(|row| row.wish == wish));
+            screen.grid.cursor = kept.unwrap_or(best);
         }
         Answer::Layout(row) => {
             let added = screen.adding.waits_for(id);
