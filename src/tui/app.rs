@@ -127,7 +127,7 @@ impl Screen {
             Screen::Keys(keys) => keys.load.job().into_iter().collect(),
             Screen::Gates(gates) => gates.change.job().into_iter().collect(),
             Screen::Layouts(layouts) => {
-                let jobs = [layouts.load.job(), layouts.counting.job(), layouts.adding.job()];
+                let jobs = [layouts.load.job(), layouts.counting.job(), layouts.adding.job(), layouts.change.job()];
                 jobs.into_iter().flatten().collect()
             }
             Screen::Compare(compare) => [compare.load.job(), compare.rows.load.job()].into_iter().flatten().collect(),

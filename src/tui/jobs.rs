@@ -208,6 +208,13 @@ async fn perform(
                 blocking(move || ops::table_gates_change(&context, &table, &gates), "reading the settings").await?,
             ))
         }
+        Request::QueriesChange { table, queries } => {
+            let table = shared.table(&table).await?;
+            let context = context.clone();
+            Answer::ConfigChange(Box::new(
+                blocking(move || ops::table_queries_change(&context, &table, &queries), "reading the settings").await?,
+            ))
+        }
         Request::SaveConfig(change) => {
             let saved = blocking(move || ops::save_table_config(&change), "saving the settings").await?;
             shared.settle_on(&saved.config);

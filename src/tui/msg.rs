@@ -133,6 +133,11 @@ pub enum Request {
         table: TableKey,
         gates: toml::Table,
     },
+    /// The same for what people ask the table for.
+    QueriesChange {
+        table: TableKey,
+        queries: Vec<String>,
+    },
     SaveConfig(Box<ConfigChange>),
     /// Rows that were kept for a plan that was given up.
     Forget(Box<Plan>),
@@ -427,7 +432,9 @@ impl Request {
             Request::Compare { .. } => "comparing strategies",
             Request::Profile { .. } => "looking at the source",
             Request::Keys { .. } => "counting keys",
-            Request::ConfigChange { .. } | Request::GatesChange { .. } => "reading the settings",
+            Request::ConfigChange { .. } | Request::GatesChange { .. } | Request::QueriesChange { .. } => {
+                "reading the settings"
+            }
             Request::SaveConfig(_) => "saving the settings",
             Request::Forget(_) => "removing what the plan kept",
             Request::Changes { .. } => "comparing versions",

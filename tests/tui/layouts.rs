@@ -4,8 +4,8 @@ use crossterm::event::KeyCode;
 use insta::assert_snapshot;
 use partwise::error::ErrorKind;
 use partwise::gate::{Evidence, Thresholds};
-use partwise::ops::LayoutReport;
 use partwise::ops::layouts::Sampled;
+use partwise::ops::{ConfigChange, LayoutReport};
 use partwise::plan::layouts::breakers::{Breaker, BreakerKind};
 use partwise::plan::layouts::{ByColumn, ByteRange, Candidate, LayoutBy, Limits, Numbers, Origin, QueryRead, Spread};
 use partwise::plan::relayout::{Order, Shape};
@@ -336,6 +336,19 @@ fn a_query_is_tried_on_every_layout() {
     driver.keys("G");
     let screen = driver.screen();
     assert!(screen.contains("company_code = '1000'") && screen.contains("→ ~2 files, ~2.0 KB"), "{screen}");
+    driver.control('s');
+    let change = ConfigChange {
+        file: "/home/me/.config/partwise/config.toml".into(),
+        location: data::LOCATION.into(),
+        section: data::NAME.into(),
+        before: None,
+        after: format!("[tables.\"{}\"]\nqueries = [\"company_code = '1000'\"]\n", data::NAME),
+    };
+    let wants =
+        |r: &Request| matches!(r, Request::QueriesChange { queries, .. } if queries == &["company_code = '1000'"]);
+    driver.answer(wants, Answer::ConfigChange(Box::new(change)));
+    assert!(driver.screen().contains("+ queries = ["), "{}", driver.screen());
+    driver.press(KeyCode::Esc);
     driver.press(KeyCode::Tab);
     driver.keys("A");
     assert!(

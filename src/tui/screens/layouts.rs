@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 use super::table::{below, trouble};
 use super::{layouts_detail, layouts_table};
 use crate::action::Facts;
-use crate::ops::LayoutReport;
+use crate::ops::{ConfigChange, LayoutReport};
 use crate::plan::layouts::breakers::Breaker;
 use crate::plan::layouts::{Candidate, Origin};
 use crate::table::number::bytes;
@@ -54,6 +54,8 @@ pub struct LayoutsScreen {
     pub adding: Load<()>,
     /// Conditions of this session, beside those of the config.
     pub queries: Vec<String>,
+    /// What saving the queries would do to the config file.
+    pub change: Load<ConfigChange>,
     /// What was typed into a dialog that was left, or that asked in vain.
     pub typed: Option<(Purpose, Vec<String>)>,
 }
@@ -76,6 +78,7 @@ impl LayoutsScreen {
             counted: None,
             adding: Load::default(),
             queries: Vec::new(),
+            change: Load::default(),
             typed: None,
         }
     }
@@ -84,6 +87,13 @@ impl LayoutsScreen {
         facts.on_row = self.selected().is_some_and(|row| row.candidate.origin != Origin::Today);
         facts.has_plan = facts.on_row && self.is_counted();
         facts.table_known = self.load.value.is_some();
+        facts.unsaved = self.queries.iter().any(|q| !self.info.settings.known.queries.contains(q));
+    }
+
+    /// The config's queries, and those of this session.
+    pub fn all_queries(&self) -> Vec<String> {
+        let known = &self.info.settings.known.queries;
+        known.iter().chain(self.queries.iter().filter(|q| !known.contains(q))).cloned().collect()
     }
 
     pub fn in_list(&self) -> bool {

@@ -71,6 +71,10 @@ pub(super) fn answer(app: &mut App, id: JobId, answer: Answer) {
             _ => {}
         },
         Screen::Keys(keys) => in_keys(keys, core, answer),
+        Screen::Layouts(screen) if screen.change.waits_for(id) => {
+            screen.change = Load::default();
+            app.overlay = change_of_config(core, answer).or(app.overlay.take());
+        }
         Screen::Layouts(screen) => layouts::answer(screen, core, id, answer),
         Screen::Gates(gates) => {
             gates.change = Load::default();

@@ -53,6 +53,10 @@ pub(super) fn act(app: &mut App, id: Id) {
         Id::Apply => plan(app),
         Id::AddLayout => ask_for(app, Purpose::Layout),
         Id::AddQuery => ask_for(app, Purpose::Query),
+        Id::SaveConfig => {
+            let request = Request::QueriesChange { table: screen.info.key(), queries: screen.all_queries() };
+            app.core.load(&mut screen.change, request);
+        }
         _ => {}
     }
 }
