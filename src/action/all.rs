@@ -118,6 +118,9 @@ pub const ALL: &[Action] = &[
     Action::new(Id::AddQuery, "Add a predicate of our queries, to be tried on each layout", Scope::Layouts, &[ch('p')])
         .hint(13, "queries")
         .when(|f| (!f.table_known).then_some("the layouts are not there yet")),
+    Action::new(Id::SaveConfig, "Save the queries of this session to the config", Scope::Layouts, &[ctrl('s')])
+        .hint(15, "save queries")
+        .when(|f| (!f.unsaved).then_some("there are no queries that the config does not have")),
     Action::new(
         Id::NextPane,
         "To the pane below, which scrolls; back to the list",

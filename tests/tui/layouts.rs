@@ -358,6 +358,24 @@ fn a_query_is_tried_on_every_layout() {
 }
 
 #[test]
+fn a_query_that_cannot_be_tried_goes_back_into_its_dialog() {
+    let mut driver = wizard(SMALL, false);
+    driver.keys("pcompany_code = '1000'");
+    driver.enter();
+    let failure = Failure { kind: ErrorKind::Usage, message: "it cannot be compared".into(), hint: None };
+    driver.answer(|r| matches!(r, Request::Layouts { .. }), Answer::Failed(failure));
+    let screen = driver.screen();
+    assert!(screen.contains("it cannot be compared") && screen.contains("company_code  "), "{screen}");
+    driver.press(KeyCode::Esc);
+    driver.keys("p");
+    assert!(driver.line_with("WHERE").contains("company_code = '1000'"), "{}", driver.screen());
+    driver.press(KeyCode::Esc);
+    driver.keys("r");
+    let Some((_, Request::Layouts { queries, .. })) = driver.waiting.last() else { panic!("{:?}", driver.waiting) };
+    assert!(queries.is_empty(), "it is not tried again by itself");
+}
+
+#[test]
 fn todays_layout_is_nothing_to_choose() {
     let mut driver = wizard(SMALL, false);
     driver.keys("g");

@@ -175,10 +175,15 @@ pub(super) fn answer(screen: &mut LayoutsScreen, core: &mut Core, id: JobId, ans
             if screen.counting.waits_for(id) {
                 screen.counting.fail(failure);
             } else {
-                let shown = screen.load.value.is_some();
                 screen.load.fail(failure.clone());
-                if shown {
-                    // The old layouts stay; a query of the config may be wrong.
+                if let Some(report) = &screen.load.value {
+                    // The old layouts stay. A query that could not be tried goes
+                    // back into its dialog.
+                    let tried = |query: &String| report.queries.contains(query);
+                    if let Some(query) = screen.queries.iter().find(|q| !tried(q)) {
+                        screen.typed = Some((Purpose::Query, vec![query.clone()]));
+                    }
+                    screen.queries.retain(tried);
                     core.fail(failure);
                 }
             }
