@@ -167,7 +167,7 @@ mod tests {
             (["", "", "", "", ""], BY, "none stands for"),
             (["land", "", "", "", ""], BY, "no column land"),
             (["year(ts)", "", "", "", ""], BY, "needs a name"),
-            (["nosuch(ts) AS y", "", "", "", ""], BY, "nosuch"),
+            (["nosuch(ts) AS y", "", "", "", ""], BY, "NOSUCH is not supported"),
             (["Region", "", "", "", ""], BY, "is partitioned like this"),
             (["Region", "region", "", "", ""], SORT, "is a partition column"),
             (["none", "ts", "Region", "", ""], Z_ORDER, "not both"),

@@ -8,7 +8,7 @@ use partwise::ops::layouts::Sampled;
 use partwise::ops::{ConfigChange, LayoutReport};
 use partwise::plan::layouts::breakers::{Breaker, BreakerKind};
 use partwise::plan::layouts::{ByColumn, ByteRange, Candidate, LayoutBy, Limits, Numbers, Origin, QueryRead, Spread};
-use partwise::plan::relayout::{Order, Shape};
+use partwise::plan::relayout::Order;
 use partwise::plan::repartition::Repartition;
 use partwise::plan::{Plan, Spec};
 use partwise::tui::msg::{Answer, Failure, Request};
@@ -209,16 +209,14 @@ fn every_danger_can_be_read_on_a_small_screen() {
 }
 
 fn switch(breakers: Vec<Breaker>) -> Plan {
-    let spec = Spec::Repartition(Repartition {
-        from: vec!["fiscal_period".into()],
-        by: vec!["company_code".into()],
-        added: None,
-        protocol: None,
-        shape: Shape::TargetBytes(256 << 20),
-        order: Order::None,
-        breakers,
-        undoes: None,
-    });
+    let spec: Repartition = serde_json::from_value(serde_json::json!({
+        "from": ["fiscal_period"],
+        "by": ["company_code"],
+        "shape": { "target-bytes": 256 << 20 },
+        "breakers": breakers,
+    }))
+    .unwrap();
+    let spec = Spec::Repartition(spec);
     let mut plan = Plan { table: data::LOCATION.into(), version: 14, ..Plan::blank(spec) };
     (plan.rows.slice_before, plan.rows.slice_after, plan.rows.unchanged) = (9_120, 9_120, 9_120);
     (plan.files.removed, plan.operation) = (61, "repartition".into());

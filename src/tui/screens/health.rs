@@ -41,7 +41,7 @@ impl Mend {
     pub fn of(finding: &str) -> Option<Mend> {
         match finding {
             "small-files" | "deletion-vectors" => Some(Mend::Optimize),
-            "tombstones" | "left-overs" => Some(Mend::Vacuum),
+            "tombstones" | "left-overs" | "change-data" => Some(Mend::Vacuum),
             "skew" | "gaps" => Some(Mend::Layouts),
             _ => None,
         }
@@ -97,7 +97,7 @@ impl Rows for Findings<'_> {
             1 => size(finding.rewrite_bytes),
             2 => size(finding.frees_bytes),
             _ => match Mend::of(&finding.name) {
-                Some(Mend::Vacuum) if self.0.is_some_and(|h| h.vacuum_files == 0) => Cell::dim("not yet: retained"),
+                Some(Mend::Vacuum) if finding.mend.is_none() => Cell::dim("not yet: retained"),
                 Some(mend) => Cell::text(mend.words()),
                 None => Cell::dim("–"),
             },

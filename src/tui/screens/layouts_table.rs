@@ -150,9 +150,13 @@ pub fn reads(row: &Row) -> Option<QueryRead> {
     (!row.candidate.queries.is_empty()).then(|| row.candidate.reads())
 }
 
-/// Sizes are sure once they were measured, whatever is known of the rows.
+/// Sizes are sure once every byte was measured; counting rows does not tell them.
 pub fn about_bytes(n: &Numbers) -> &'static str {
-    if n.bytes_after.measured && n.bytes_after.is_narrow() { "" } else { "~" }
+    if n.exact && is_exact(n.bytes_after) { "" } else { "~" }
+}
+
+fn is_exact(size: ByteRange) -> bool {
+    size.measured && size.low == size.high
 }
 
 pub fn about_files(row: &Row) -> &'static str {
@@ -169,10 +173,10 @@ pub fn written_out(s: Spread, about: &str, text: fn(u64) -> String) -> String {
 
 /// `303 KB`, `~303 KB`, or both ends of a wide range.
 pub fn range(size: ByteRange) -> String {
-    match (size.measured, size.is_narrow()) {
-        (true, true) => bytes(size.middle()),
-        (true, false) => format!("{} … {}", bytes(size.low), bytes(size.high)),
-        (false, _) => format!("~{}", bytes(size.middle())),
+    match (is_exact(size), size.measured && !size.is_narrow()) {
+        (true, _) => bytes(size.middle()),
+        (false, true) => format!("{} … {}", bytes(size.low), bytes(size.high)),
+        (false, false) => format!("~{}", bytes(size.middle())),
     }
 }
 
