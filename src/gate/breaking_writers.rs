@@ -3,7 +3,7 @@
 
 use super::{Evidence, Finding, Gate, Severity, Thresholds};
 use crate::plan::kinds::Class;
-use crate::plan::{GateStatus, Plan, Spec};
+use crate::plan::{GateStatus, Plan};
 
 /// Writers that are named in the message; the plan lists all.
 const NAMED: usize = 3;
@@ -22,17 +22,16 @@ impl Gate for BreakingWriters {
     fn severity(&self, class: Class) -> Severity {
         match class {
             Class::Layout => Severity::Fail,
-            Class::Replace | Class::Append | Class::Merge | Class::MergeDelete | Class::Inverse => Severity::Off,
+            // The way back stays open; what it breaks is said.
+            Class::Inverse => Severity::Warn,
+            Class::Replace | Class::Append | Class::Merge | Class::MergeDelete => Severity::Off,
         }
     }
 
     fn judge(&self, plan: &Plan, _: &Evidence, _: &Thresholds) -> Option<Finding> {
-        let Spec::Repartition(repartition) = &plan.spec else { return None };
-        if repartition.from == repartition.by {
-            return None;
-        }
+        let breakers = plan.spec.kind().breakers()?;
         let threshold = "0 writers";
-        let dangers: Vec<String> = repartition.breakers.iter().filter(|b| b.danger).map(|b| b.line()).collect();
+        let dangers: Vec<String> = breakers.iter().filter(|b| b.danger).map(|b| b.line()).collect();
         if dangers.is_empty() {
             let message = "no writer in the history would delete other rows or stop on the new partition columns";
             return Some(Finding::pass(0, threshold, message));

@@ -2,7 +2,8 @@
 
 use super::{Evidence, Finding, Gate, Severity, Thresholds};
 use crate::plan::kinds::Class;
-use crate::plan::{GateStatus, Plan, PlanPartition};
+use crate::plan::repartition::Repartition;
+use crate::plan::{GateStatus, Plan, PlanPartition, Spec};
 use crate::table::number::{bytes, grouped};
 
 pub struct SmallFiles;
@@ -13,7 +14,7 @@ impl Gate for SmallFiles {
     }
 
     fn about(&self) -> &'static str {
-        "a write to many partitions does not make a tiny file in each; sizes are estimated from the bytes that a row takes now"
+        "a write to many partitions does not make a tiny file in each; sizes are estimated from the bytes that a row takes now, for other partition columns also from what a file takes at least"
     }
 
     fn settings(&self) -> &'static [&'static str] {
@@ -28,6 +29,9 @@ impl Gate for SmallFiles {
     }
 
     fn judge(&self, plan: &Plan, _: &Evidence, t: &Thresholds) -> Option<Finding> {
+        if let Spec::Repartition(Repartition { estimate: Some(estimate), .. }) = &plan.spec {
+            return of(plan.partitions.len() as u64, estimate.bytes, t);
+        }
         let written: Vec<&PlanPartition> = plan.partitions.iter().filter(|p| p.written.rows > 0).collect();
         if (written.len() as u64) < t.small_files_min_partitions.max(1) {
             return None;
@@ -39,22 +43,31 @@ impl Gate for SmallFiles {
             return None;
         }
         let rows: f64 = written.iter().map(|p| p.written.rows as f64).sum();
-        let average = (rows * size / present / written.len() as f64) as u64;
-        let threshold = format!("at least {} a partition on average", bytes(t.small_files_min_bytes));
-        let message = format!("about {} for each of {} partitions", bytes(average), grouped(written.len() as u64));
-        if average >= t.small_files_min_bytes {
-            return Some(Finding::pass(average, threshold, message));
-        }
-        let message =
-            format!("{message}: many small files make every reader slow; compact them, or partition more coarsely");
-        Some(Finding::pass(average, threshold, message).of(GateStatus::Fail))
+        of(written.len() as u64, (rows * size / present) as u64, t)
     }
+}
+
+/// So many partitions, of so many bytes in all.
+fn of(partitions: u64, size: u64, t: &Thresholds) -> Option<Finding> {
+    if partitions < t.small_files_min_partitions.max(1) {
+        return None;
+    }
+    let average = size / partitions;
+    let threshold = format!("at least {} a partition on average", bytes(t.small_files_min_bytes));
+    let message = format!("about {} for each of {} partitions", bytes(average), grouped(partitions));
+    if average >= t.small_files_min_bytes {
+        return Some(Finding::pass(average, threshold, message));
+    }
+    let message =
+        format!("{message}: many small files make every reader slow; compact them, or partition more coarsely");
+    Some(Finding::pass(average, threshold, message).of(GateStatus::Fail))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{append, partition, says, silent};
+    use super::super::testing::{append, partition, says, silent, switch};
     use super::*;
+    use crate::plan::repartition::Estimate;
     use crate::plan::{Role, Written};
 
     /// `n` partitions of 1,000 rows of `row` bytes, each written with `rows` rows.
@@ -74,6 +87,19 @@ mod tests {
     fn few_partitions_and_unknown_sizes_are_not_judged() {
         assert!(silent(&SmallFiles, &scattered(3, 100, 1), &Evidence::default()));
         assert!(silent(&SmallFiles, &scattered(60, 0, 1), &Evidence::default()));
+    }
+
+    /// A switch says itself what its files take.
+    #[test]
+    fn a_switch_goes_by_its_own_estimate() {
+        let mut plan = Plan { partitions: scattered(60, 100, 50).partitions, ..switch(false) };
+        let estimate = |bytes| Some(Estimate { files: 60, bytes });
+        let Spec::Repartition(spec) = &mut plan.spec else { panic!("no switch") };
+        spec.estimate = estimate(60 * 2_500);
+        says(&SmallFiles, &plan, &Evidence::default(), GateStatus::Fail, "about 2.4 KB for each of 60 partitions");
+        let Spec::Repartition(spec) = &mut plan.spec else { panic!("no switch") };
+        spec.estimate = estimate(60 << 30);
+        says(&SmallFiles, &plan, &Evidence::default(), GateStatus::Pass, "about 1.0 GB");
     }
 
     #[test]

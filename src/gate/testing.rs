@@ -44,11 +44,12 @@ pub fn switch(danger: bool) -> Plan {
     plan(Spec::Repartition(Repartition {
         from: vec!["p".into()],
         by: vec!["q".into()],
-        added: None,
+        added: Vec::new(),
         protocol: None,
         shape: Shape::FilesPerPartition(1),
         order: Order::None,
         breakers: vec![job],
+        estimate: None,
         undoes: None,
     }))
 }

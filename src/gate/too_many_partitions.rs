@@ -2,7 +2,7 @@
 
 use super::{Evidence, Finding, Gate, Severity, Thresholds};
 use crate::plan::kinds::Class;
-use crate::plan::{GateStatus, Plan};
+use crate::plan::{GateStatus, Plan, Spec};
 use crate::table::number::grouped;
 
 pub struct TooManyPartitions;
@@ -34,7 +34,11 @@ impl Gate for TooManyPartitions {
             return None;
         }
         let threshold = format!("at most {} partitions", grouped(t.max_partitions));
-        let message = format!("{} partitions, {} of them new", grouped(after), grouped(after - before));
+        // Under other partition columns none of them is there yet.
+        let message = match &plan.spec {
+            Spec::Repartition(r) if r.from != r.by => format!("{} partitions, all of them new", grouped(after)),
+            _ => format!("{} partitions, {} of them new", grouped(after), grouped(after - before)),
+        };
         if after <= t.max_partitions {
             return Some(Finding::pass(after, threshold, message));
         }
@@ -45,7 +49,7 @@ impl Gate for TooManyPartitions {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{append, says, silent};
+    use super::super::testing::{append, says, silent, switch};
     use super::*;
     use crate::plan::{Layout, LayoutChange};
 
@@ -60,6 +64,13 @@ mod tests {
         says(&TooManyPartitions, &grow(9_990, 10_001), &Evidence::default(), GateStatus::Fail, "10,001 partitions, 11");
         says(&TooManyPartitions, &grow(9_990, 10_000), &Evidence::default(), GateStatus::Pass, "10 of them new");
         assert!(silent(&TooManyPartitions, &grow(20_000, 20_000), &Evidence::default()), "the write adds none");
+    }
+
+    #[test]
+    fn a_switch_makes_all_of_them_new() {
+        let mut plan = switch(false);
+        (plan.layout.before.partitions, plan.layout.after.partitions) = (5, 6);
+        says(&TooManyPartitions, &plan, &Evidence::default(), GateStatus::Pass, "6 partitions, all of them new");
     }
 
     #[test]

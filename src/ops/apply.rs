@@ -198,7 +198,7 @@ async fn stage_rows(run: &Run<'_>) -> Result<Work> {
     // before the commit.
     let footprint = Footprint::of(plan, pinned.metadata(), summary.removed.iter().map(DataFile::id).collect())?;
     let passed = footprint.check(plan, newest.snapshot()).await?;
-    check_strict(plan, strict, &passed)?;
+    check_strict(plan, &footprint, strict, &passed)?;
     let differs = |what: String| {
         Error::new(ErrorKind::StagedDiffers, format!("{what}; nothing was committed"))
             .hint("Make a new plan. If it happens again, please report it.")
@@ -252,7 +252,7 @@ async fn exchange_files(plan: &Plan, pinned: &OpenTable) -> Result<Work> {
     let restored: Vec<DataFile> =
         files.add.iter().map(|id| before.get(id).cloned().ok_or_else(|| gone(&id.path))).collect::<Result<_>>()?;
     plan_file::check_exchange(plan, &removed, &restored)?;
-    exchange::check_there(pinned, &restored, &Progress::default()).await?;
+    exchange::check_there(&old, &restored, &Progress::default()).await?;
     Ok(Work {
         removed,
         restored,
@@ -274,7 +274,7 @@ async fn commit_work(run: &Run<'_>, work: &mut Work, entry: &mut Entry) -> Resul
     for _ in 0..TRIES {
         check_not_committed(&newest, id, plan).await?;
         let passed = footprint.check(plan, &newest).await?;
-        check_strict(plan, strict, &passed)?;
+        check_strict(plan, &footprint, strict, &passed)?;
         relayout::carry_over(plan, pinned, &newest, work, id, progress).await?;
         // The last moment at which a cancel is a cancel.
         progress.check()?;
@@ -297,9 +297,9 @@ async fn commit_work(run: &Run<'_>, work: &mut Work, entry: &mut Entry) -> Resul
         .hint("Try again when the table is quieter."))
 }
 
-fn check_strict(plan: &Plan, strict: bool, passed: &[Between]) -> Result<()> {
+fn check_strict(plan: &Plan, footprint: &Footprint, strict: bool, passed: &[Between]) -> Result<()> {
     match strict && !passed.is_empty() {
-        true => Err(not_strict(plan, &plan.partition_columns, passed)),
+        true => Err(not_strict(plan, &footprint.partition_columns, passed)),
         false => Ok(()),
     }
 }

@@ -317,10 +317,11 @@ impl OpenTable {
         let mut kept = Vec::new();
         for commit in commits {
             let mut touches = false;
-            for tuple in &commit.partitions {
+            for tuple in commit.partitions_of(&self.metadata().partition_columns) {
                 touches |= self.matches_partition(predicate, tuple)? == Some(true);
             }
-            if touches {
+            // Before a switch no partition of today was there.
+            if touches || commit.switches {
                 kept.push(commit);
             }
         }

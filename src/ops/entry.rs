@@ -7,7 +7,7 @@ use crate::lake::commit;
 use crate::plan::kinds::Io;
 use crate::plan::relayout::RaisedProtocol;
 use crate::plan::repartition::Repartition;
-use crate::plan::{Change, Plan, Spec};
+use crate::plan::{Plan, Spec};
 use crate::table::DataFile;
 
 /// What goes into the commit besides `commitInfo`.
@@ -29,7 +29,6 @@ pub fn actions(plan: &Plan, work: &Work, read_version: u64, version: u64, last: 
         info["inCommitTimestamp"] = json!(now);
     }
     let mut actions = vec![json!({"commitInfo": info}), transaction(plan, now)];
-    let layout = matches!(plan.spec.lower(), Change::Layout(_));
     if let Spec::Repartition(Repartition { protocol: Some(protocol), .. }) = &plan.spec {
         actions.push(protocol_action(protocol));
     }
@@ -40,7 +39,7 @@ pub fn actions(plan: &Plan, work: &Work, read_version: u64, version: u64, last: 
     actions.extend(work.restored.iter().map(commit::add_again));
     actions.extend(work.staged.files.iter().map(commit::add_staged));
     actions.extend(work.staged.changes.iter().map(commit::change_file));
-    if layout {
+    if plan.spec.kind().keeps_rows() {
         // The rows are the same: streams and change feeds pass over them.
         for action in actions.iter_mut().filter_map(Json::as_object_mut) {
             for (_, file) in action.iter_mut().filter(|(kind, _)| *kind == "add" || *kind == "remove") {

@@ -17,7 +17,7 @@ use crate::plan::algebra::FileExchange;
 use crate::plan::{FileTotals, Layout, LayoutChange, Plan, PlanPartition, RowTotals, Spec, arithmetic, slice};
 use crate::progress::{Phase, Progress};
 use crate::table::file::FileId;
-use crate::table::{DataFile, PartitionTuple, Value};
+use crate::table::{DataFile, Metadata, PartitionTuple, Value};
 
 /// Look-ups and footers that run at the same time.
 const CONCURRENT: usize = 32;
@@ -30,13 +30,13 @@ pub struct Gone {
     pub paths: Vec<String>,
 }
 
-/// Looks for every file, with its deletion vector, many at a time.
+/// Looks for every file of a snapshot, with its deletion vector, many at a time.
 ///
 /// # Errors
 /// `Storage`; `Cancelled`.
-pub async fn gone(table: &OpenTable, files: &[DataFile], progress: &Progress) -> Result<Vec<Gone>> {
+pub async fn gone(then: &Snapshot, files: &[DataFile], progress: &Progress) -> Result<Vec<Gone>> {
     progress.enter(Phase::Reading, files.len() as u64, 0);
-    let store = table.snapshot().store().clone();
+    let store = then.store().clone();
     let mut checks = stream::iter(files.to_vec())
         .map(|file| {
             let store = store.clone();
@@ -64,17 +64,18 @@ pub async fn gone(table: &OpenTable, files: &[DataFile], progress: &Progress) ->
 }
 
 /// Every file that would come back is looked for before anything is written.
+/// `then`: the snapshot that they are of.
 ///
 /// # Errors
 /// `MissingFiles` with the list, the partitions and the rows that are gone.
-pub async fn check_there(table: &OpenTable, files: &[DataFile], progress: &Progress) -> Result<()> {
-    let gone = gone(table, files, progress).await?;
+pub async fn check_there(then: &Snapshot, files: &[DataFile], progress: &Progress) -> Result<()> {
+    let gone = gone(then, files, progress).await?;
     if gone.is_empty() {
         return Ok(());
     }
     Err(Error::new(
         ErrorKind::MissingFiles,
-        format!("{} of {} files that would come back are gone {}", gone.len(), files.len(), lost(table, &gone)),
+        format!("{} of {} files that would come back are gone {}", gone.len(), files.len(), lost(then, &gone)),
     )
     .hint(
         "VACUUM removed them, or somebody did. Nothing was written; another version may still be whole, and \
@@ -83,9 +84,9 @@ pub async fn check_there(table: &OpenTable, files: &[DataFile], progress: &Progr
 }
 
 /// `(3 rows, in d=a): d=a/part-0.parquet, …`
-pub fn lost(table: &OpenTable, gone: &[Gone]) -> String {
+pub fn lost(then: &Snapshot, gone: &[Gone]) -> String {
     const NAMED: usize = 20;
-    let columns = &table.metadata().partition_columns;
+    let columns = &then.metadata().partition_columns;
     let places: BTreeSet<String> = gone.iter().map(|g| g.file.partition.label(columns)).collect();
     let places: Vec<String> = places.into_iter().take(NAMED).collect();
     let paths: Vec<&str> = gone.iter().flat_map(|g| g.paths.iter().map(String::as_str)).collect();
@@ -106,30 +107,58 @@ pub fn rows_lost(gone: &[Gone]) -> String {
     }
 }
 
-/// Builds the plan: per partition the rows that go and that come.
+/// Whole files that go and come.
+pub struct Exchange<'a> {
+    pub removed: &'a [DataFile],
+    pub restored: &'a [DataFile],
+    /// What the restored files are of.
+    pub then: &'a Metadata,
+    /// Whether both hold the same rows, since the operation moved rows between
+    /// files only.
+    pub same_rows: bool,
+}
+
+impl Exchange<'_> {
+    /// The partition that a file's rows are counted in. Partitions of two layouts
+    /// mean nothing beside each other: then all is one.
+    fn place(&self, now: &Metadata, file: &DataFile) -> PartitionTuple {
+        match self.then.partition_columns == now.partition_columns {
+            true => file.partition.clone(),
+            false => PartitionTuple::default(),
+        }
+    }
+}
+
+/// Builds the plan: per partition the rows that go and that come; of the whole
+/// table where they lie under other partition columns.
 ///
 /// # Errors
 /// Whatever reading footers gives, where the log lacks `numRecords`.
 pub async fn plan(
     table: &OpenTable,
     spec: Spec,
-    removed: &[DataFile],
-    restored: &[DataFile],
+    exchange: &Exchange<'_>,
     metadata_changes: Vec<String>,
     progress: &Progress,
 ) -> Result<Plan> {
     let mut plan = blank(table, spec);
     plan.refusals = table_refusals(table, &plan.spec);
     plan.metadata_changes = metadata_changes;
+    let now = table.metadata();
+    if exchange.then.partition_columns != now.partition_columns {
+        plan.partition_columns.clear();
+    }
+    let (removed, restored) = (exchange.removed, exchange.restored);
     let live = table.files(progress).await?;
-    let touched: BTreeSet<&PartitionTuple> = removed.iter().chain(restored).map(|f| &f.partition).collect();
+    let place = |file: &DataFile| exchange.place(now, file);
+    let touched: BTreeSet<PartitionTuple> = removed.iter().chain(restored).map(place).collect();
     let concerned: Vec<DataFile> =
-        live.iter().filter(|f| touched.contains(&f.partition)).chain(restored).cloned().collect();
+        live.iter().filter(|f| touched.contains(&place(f))).chain(restored).cloned().collect();
     let rows = count_rows(table, concerned).await?;
     let rows_of = |file: &DataFile| rows.get(&file.id()).copied().unwrap_or(0);
-    let mut by_partition: BTreeMap<&PartitionTuple, [u64; 5]> = touched.iter().map(|t| (*t, [0; 5])).collect();
+    let mut by_partition: BTreeMap<PartitionTuple, [u64; 5]> = touched.into_iter().map(|t| (t, [0; 5])).collect();
     let mut add = |file: &DataFile, at: usize, amount: u64| {
-        if let Some(counts) = by_partition.get_mut(&file.partition) {
+        if let Some(counts) = by_partition.get_mut(&place(file)) {
             counts[at] += amount;
         }
     };
@@ -141,15 +170,19 @@ pub async fn plan(
     removed.iter().for_each(|file| add(file, 3, rows_of(file)));
     restored.iter().for_each(|file| add(file, 4, rows_of(file)));
     let columns = plan.partition_columns.clone();
+    // What the log says is held to the counts.
+    let same_rows = exchange.same_rows && by_partition.values().all(|[.., gone, come]| gone == come);
     plan.partitions = by_partition
         .into_iter()
-        .map(|(tuple, [before, files_before, bytes_before, deleted, inserted])| PlanPartition {
+        .map(|(tuple, [before, files_before, bytes_before, gone, come])| PlanPartition {
             values: tuple.to_json(&columns),
             raw: tuple.0.iter().map(Value::to_partition_text).collect(),
             before,
-            after: (before + inserted).saturating_sub(deleted),
-            inserted,
-            deleted,
+            after: (before + come).saturating_sub(gone),
+            inserted: if same_rows { 0 } else { come },
+            deleted: if same_rows { 0 } else { gone },
+            unchanged: if same_rows { come } else { 0 },
+            updated: same_rows.then_some(0),
             files_before,
             bytes_before,
             ..PlanPartition::default()
@@ -165,6 +198,8 @@ pub async fn plan(
         table_after: table_before.map(|rows| (rows + inserted).saturating_sub(deleted)),
         inserted,
         deleted,
+        unchanged: total(|p| p.unchanged),
+        updated: same_rows.then_some(0),
         ..RowTotals::default()
     };
     plan.slice = slice_text(&plan.partitions);

@@ -14,7 +14,8 @@ use crate::error::Result;
 use crate::lake::log::ledger::Ledger;
 use crate::plan::Spec;
 use crate::plan::layouts::Spread;
-use crate::plan::vacuum::Why;
+use crate::plan::layouts::advice::times;
+use crate::plan::vacuum::{Vacuum, Why};
 use crate::progress::Progress;
 use crate::table::duration::span_text;
 use crate::table::number::{bytes, grouped};
@@ -27,7 +28,8 @@ const NAMED: usize = 20;
 /// One thing that could be better.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
-    /// `small-files`, `skew`, `tombstones`, `deletion-vectors`, `gaps`, `left-overs`
+    /// `small-files`, `skew`, `tombstones`, `deletion-vectors`, `gaps`, `left-overs`,
+    /// `change-data`
     pub name: String,
     pub message: String,
     /// Bytes that mending reads and writes; `None` where it does not rewrite.
@@ -115,8 +117,8 @@ pub async fn health(context: &Context, table: &OpenTable, progress: &Progress) -
         gaps: date_gaps(&partitions).iter().map(crate::table::Value::to_json).collect(),
         findings: Vec::new(),
     };
-    removed(context, table, &mut health, progress).await?;
-    health.findings = findings(table, &health, &files, &partitions);
+    let freed = removed(context, table, &mut health, progress).await?;
+    health.findings = findings(table, &health, &freed, &files, &partitions);
     Ok(health)
 }
 
@@ -124,8 +126,31 @@ fn skew(sizes: Option<Spread>) -> Option<f64> {
     sizes.filter(|s| s.median > 0).map(|s| s.max as f64 / s.median as f64)
 }
 
+/// Files that a VACUUM would take now, by why they go: (files, bytes).
+#[derive(Debug, Default)]
+struct Freed {
+    removed: (u64, u64),
+    unknown: (u64, u64),
+    change_data: (u64, u64),
+}
+
+impl Freed {
+    fn of(spec: &Vacuum) -> Freed {
+        let mut freed = Freed::default();
+        for file in &spec.files {
+            let of = match file.why {
+                Why::Removed => &mut freed.removed,
+                Why::Unknown => &mut freed.unknown,
+                Why::ChangeData => &mut freed.change_data,
+            };
+            *of = (of.0 + 1, of.1 + file.size);
+        }
+        freed
+    }
+}
+
 /// Removed files that are still there, and what a VACUUM would take now.
-async fn removed(context: &Context, table: &OpenTable, health: &mut Health, progress: &Progress) -> Result<()> {
+async fn removed(context: &Context, table: &OpenTable, health: &mut Health, progress: &Progress) -> Result<Freed> {
     let snapshot = table.snapshot();
     let folder = listing(snapshot.store(), table.metadata()).await?;
     let ledger = Ledger::read(snapshot, progress).await?;
@@ -144,15 +169,21 @@ async fn removed(context: &Context, table: &OpenTable, health: &mut Health, prog
         }
     }
     let plan = prepare_vacuum(context, table, &VacuumRequest::default(), progress).await?;
-    if let Spec::Vacuum(spec) = &plan.spec {
-        health.vacuum_files = spec.files.len() as u64;
-        health.vacuum_bytes = spec.bytes();
-        health.left_over_files = spec.count(Why::Unknown);
-    }
-    Ok(())
+    let Spec::Vacuum(spec) = &plan.spec else { return Ok(Freed::default()) };
+    let freed = Freed::of(spec);
+    health.vacuum_files = spec.files.len() as u64;
+    health.vacuum_bytes = spec.bytes();
+    health.left_over_files = freed.unknown.0;
+    Ok(freed)
 }
 
-fn findings(table: &OpenTable, health: &Health, files: &[DataFile], partitions: &[PartitionStats]) -> Vec<Finding> {
+fn findings(
+    table: &OpenTable,
+    health: &Health,
+    freed: &Freed,
+    files: &[DataFile],
+    partitions: &[PartitionStats],
+) -> Vec<Finding> {
     let columns = &table.metadata().partition_columns;
     let place = shell_word(&table.location);
     let limits = &table.settings.layout;
@@ -192,7 +223,7 @@ fn findings(table: &OpenTable, health: &Health, files: &[DataFile], partitions: 
         largest.sort_by_key(|p| std::cmp::Reverse((p.rows.known, p.bytes)));
         found.push(Finding {
             name: "skew".into(),
-            message: format!("the largest partition is {skew:.0} times the middle one"),
+            message: format!("the largest partition is {} times the middle one", times(skew)),
             rewrite_bytes: Some(health.bytes),
             frees_bytes: None,
             mend: Some(format!("partwise layouts {place}")),
@@ -220,7 +251,7 @@ fn findings(table: &OpenTable, health: &Health, files: &[DataFile], partitions: 
         });
     }
     if health.tombstones > 0 {
-        let when = match health.vacuum_files - health.left_over_files {
+        let when = match freed.removed.0 {
             0 => format!("all within the retention of {}", span_text(health.retention_ms)),
             n => format!("{} of them older than the retention of {}", grouped(n), span_text(health.retention_ms)),
         };
@@ -233,8 +264,8 @@ fn findings(table: &OpenTable, health: &Health, files: &[DataFile], partitions: 
                 bytes(health.tombstone_bytes)
             ),
             rewrite_bytes: None,
-            frees_bytes: Some(health.vacuum_bytes),
-            mend: (health.vacuum_files > 0).then(|| format!("partwise plan vacuum {place}")),
+            frees_bytes: Some(freed.removed.1),
+            mend: (freed.removed.0 > 0).then(|| format!("partwise plan vacuum {place}")),
             partitions: Vec::new(),
         });
     }
@@ -247,7 +278,21 @@ fn findings(table: &OpenTable, health: &Health, files: &[DataFile], partitions: 
                 s(health.left_over_files)
             ),
             rewrite_bytes: None,
-            frees_bytes: Some(health.vacuum_bytes),
+            frees_bytes: Some(freed.unknown.1),
+            mend: Some(format!("partwise plan vacuum {place}")),
+            partitions: Vec::new(),
+        });
+    }
+    if freed.change_data.0 > 0 {
+        found.push(Finding {
+            name: "change-data".into(),
+            message: format!(
+                "{} old file{} of the change data feed",
+                grouped(freed.change_data.0),
+                s(freed.change_data.0)
+            ),
+            rewrite_bytes: None,
+            frees_bytes: Some(freed.change_data.1),
             mend: Some(format!("partwise plan vacuum {place}")),
             partitions: Vec::new(),
         });

@@ -69,7 +69,7 @@ pub use layouts::{LayoutReport, LayoutRequest, exact_layout, layouts};
 pub use prepare::{Prepared, SourceRequest, prepare};
 pub use profile::{SourceProfile, profile_source};
 pub use recover::recover;
-pub use relayout::{OptimizeRequest, RepartitionRequest, prepare_optimize, prepare_repartition};
+pub use relayout::{OptimizeRequest, RepartitionRequest, describe, prepare_optimize, prepare_repartition};
 pub use restore::{RestoreRequest, plan_restore, prepare_restore};
 pub use script::{ScriptEngine, script};
 pub use statement::{Binding, Outline, OverwriteMode, from_statement, merge_of_clauses, outline};

@@ -177,6 +177,8 @@ mod tests {
                 partitions: None,
                 data_only: false,
                 files_lost: 0,
+                switches: false,
+                breakers: Vec::new(),
             }))
         }
     }

@@ -16,7 +16,8 @@ use crate::table::{Metadata, PartitionTuple, Schema, Value};
 /// What a plan could see; another writer's commit may not touch it.
 pub struct Footprint {
     parser: FileParser,
-    partition_columns: Vec<String>,
+    /// Of the table at the plan's version, which a switch does not have yet.
+    pub partition_columns: Vec<String>,
     /// `None`: the plan saw every partition.
     partitions: Option<HashSet<PartitionTuple>>,
     /// Chooses partitions by their values, those too that the plan did not meet.

@@ -2,9 +2,11 @@
 
 use std::collections::HashSet;
 
+use super::breakers::breakers_back;
 use super::browse::{At, OpenTable};
 use super::chosen::Chosen;
 use super::context::Context;
+use super::exchange::Exchange;
 use super::prepare::{Judged, prepare_all};
 use super::twins::{self, Back};
 use super::{Prepared, SourceRequest, Strategy, changes, clock, exchange};
@@ -148,7 +150,7 @@ impl Work<'_> {
         let (mut findings, mut files_lost) = (Vec::new(), 0);
         if self.request.partial {
             // Also files that both versions have: what is gone can be read at neither.
-            let gone = exchange::gone(self.table, &old, self.progress).await?;
+            let gone = exchange::gone(then, &old, self.progress).await?;
             if !gone.is_empty() && gone.len() == old.len() {
                 return Err(Error::new(
                     ErrorKind::MissingFiles,
@@ -171,11 +173,11 @@ impl Work<'_> {
                     gone.len(),
                     old.len(),
                     then.version(),
-                    exchange::lost(self.table, &gone)
+                    exchange::lost(then, &gone)
                 ));
             }
         } else {
-            exchange::check_there(self.table, &restored, self.progress).await?;
+            exchange::check_there(then, &restored, self.progress).await?;
         }
         let mut differences = changes::metadata_changes(now.metadata(), then.metadata());
         if !metadata {
@@ -185,6 +187,8 @@ impl Work<'_> {
         if self.chosen.is_none() {
             findings.extend(changes::stays(now, then).await?);
         }
+        let breakers =
+            if metadata { breakers_back(self.table, then.metadata(), self.progress).await? } else { Vec::new() };
         let spec = Spec::Restore(Restore {
             to: then.version(),
             files: exchange::exchange(&removed, &restored),
@@ -192,8 +196,12 @@ impl Work<'_> {
             partitions: self.chosen.as_ref().map(|chosen| chosen.text().to_owned()),
             data_only: self.request.data_only,
             files_lost,
+            switches: metadata && then.metadata().partition_columns != now.metadata().partition_columns,
+            breakers,
         });
-        let mut plan = exchange::plan(self.table, spec, &removed, &restored, differences, self.progress).await?;
+        // Without its metadata the version's files are only named under the same columns.
+        let exchange = Exchange { removed: &removed, restored: &restored, then: then.metadata(), same_rows: false };
+        let mut plan = exchange::plan(self.table, spec, &exchange, differences, self.progress).await?;
         plan.findings.extend(findings);
         let asked = self.request.key.as_slice();
         let key = if asked.is_empty() { &self.table.settings.known.key } else { asked };
@@ -222,7 +230,7 @@ impl Work<'_> {
         if let Some(chosen) = self.chosen.as_ref().filter(|c| c.chooses_partitions_of(then.metadata())) {
             needed = chosen.keep(then.metadata(), needed)?;
         }
-        exchange::check_there(&self.table.at_snapshot(then.clone()), &needed, self.progress).await?;
+        exchange::check_there(then, &needed, self.progress).await?;
         let source = Source::open(&format!("{}@v{}", self.table.location, then.version())).await?;
         let request = SourceRequest {
             source: source.uri.clone(),

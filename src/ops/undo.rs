@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use super::breakers::{breakers_back, layout_back};
 use super::browse::OpenTable;
 use super::context::Context;
+use super::exchange::Exchange;
 use super::operations::{Operation, operations, to_redo, to_undo};
 use super::twins::{self, Back};
 use super::{Prepared, RepartitionRequest, changes, clock, exchange, prepare_repartition, undo_rows};
@@ -11,7 +13,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::lake::Snapshot;
 use crate::lake::log::action::Line;
 use crate::lake::log::snapshot::read_commit;
-use crate::plan::layouts::{ByColumn, LayoutBy};
 use crate::plan::repartition::Undone;
 use crate::plan::undo::Undo;
 use crate::plan::{Plan, Spec};
@@ -86,72 +87,145 @@ async fn inverse(
     let before = newest.at(found.version.saturating_sub(1)).await?;
     let live = exchange::by_id(newest).await?;
     let files = Files::of(&lines, &exchange::by_id(&before).await?, &live)?;
-    let changed_metadata = lines.iter().any(|l| l.meta_data.is_some());
-    let changes = if changed_metadata {
-        match built_on(newest, found, &live, &files).await? {
+    let inverse = Inverse { context, table, found, key, progress, before, files };
+    match lines.iter().any(|l| l.meta_data.is_some()) {
+        true => inverse.with_metadata(&live).await,
+        false => inverse.of_rows().await,
+    }
+}
+
+/// An operation on its way back.
+struct Inverse<'a> {
+    context: &'a Context,
+    /// At its newest version.
+    table: &'a OpenTable,
+    found: &'a Operation,
+    /// As it was asked for.
+    key: &'a [String],
+    progress: &'a Progress,
+    /// The version before the operation.
+    before: Snapshot,
+    files: Files,
+}
+
+impl Inverse<'_> {
+    /// Of an operation that changed the table's metadata: whole, or not at all.
+    /// It wrote every file, so that no other row has the key of one that comes back.
+    async fn with_metadata(&self, live: &BTreeMap<FileId, DataFile>) -> Result<Prepared> {
+        let (newest, before) = (self.table.snapshot(), &self.before);
+        match built_on(newest, self.found, live, &self.files).await? {
             None => {}
-            // The rows that came since are of the new layout: all are written in the old one.
-            Some(BuiltOn::Files(why)) if is_switch(&lines) => {
-                return switch_back(context, table, found, &before, &why, progress).await;
-            }
+            Some(BuiltOn::Files(why)) if self.is_switch() => return self.switch_back(&why).await,
             Some(BuiltOn::Files(why) | BuiltOn::Metadata(why)) => {
-                return Err(depended_on(newest, &before, found, &why));
+                return Err(depended_on(newest, before, self.found, &why));
             }
         }
-        exchange::check_protocol(newest, &before)?;
+        exchange::check_protocol(newest, before)?;
         clock::check_metadata(newest.metadata(), before.metadata())?;
-        changes::metadata_changes(newest.metadata(), before.metadata())
-    } else {
-        Vec::new()
-    };
-    // A change of metadata that nothing was built on goes back as a whole.
-    let why = match &files.hindrance {
-        _ if changed_metadata => None,
-        Some(why) => Some(why.clone()),
-        None if files.restored.is_empty() => None,
-        None => hindrance(before.metadata(), newest.metadata()),
-    };
-    exchange::check_there(table, &files.restored, progress).await?;
-    // What changed the metadata wrote every file, so that nothing is beside it.
-    let twins = match why.is_some() || changed_metadata {
-        true => Some(0),
-        false => {
-            let key = known_key(table, found, key);
-            let back = Back { table, then: &before, files: &files.restored, removed: &files.removed, key };
-            back.rows_with_a_twin(progress).await?
+        let changes = changes::metadata_changes(newest.metadata(), before.metadata());
+        let mut plan = self.exchanged(&self.files.removed, &self.files.restored, changes).await?;
+        plan.keys.elsewhere = Some(0);
+        Ok(Prepared { plan, rows: None })
+    }
+
+    /// By its files where they are still as the operation left them, else by
+    /// what it did to rows.
+    async fn of_rows(&self) -> Result<Prepared> {
+        let Files { removed, restored, hindrance: later, same_rows, .. } = &self.files;
+        if let (Some(why), true) = (later, same_rows) {
+            let mut plan = self.exchanged(&[], &[], Vec::new()).await?;
+            plan.findings.push(format!(
+                "there is nothing to take back: version {} only moved rows between files, and {why}",
+                self.found.version
+            ));
+            return Ok(Prepared { plan, rows: None });
         }
-    };
-    let why = why.or_else(|| {
-        let rows = twins.filter(|rows| *rows > 0)?;
-        Some(match rows {
-            1 => "a later commit wrote the key of 1 row that would come back".to_owned(),
-            n => format!("later commits wrote the keys of {n} rows that would come back"),
-        })
-    });
-    if let Some(why) = why {
+        let newest = self.table.metadata();
+        let changed = || hindrance(self.before.metadata(), newest).filter(|_| !restored.is_empty());
+        if let Some(why) = later.clone().or_else(changed) {
+            return self.by_rows(&why).await;
+        }
+        let key = known_key(self.table, self.found, self.key);
+        let back = Back { table: self.table, then: &self.before, files: restored, removed, key };
+        // The same rows have the same keys.
+        let twins = if *same_rows { Some(0) } else { back.rows_with_a_twin(self.progress).await? };
+        match twins {
+            Some(1) => return self.by_rows("a later commit wrote the key of 1 row that would come back").await,
+            Some(rows) if rows > 0 => {
+                return self
+                    .by_rows(&format!("later commits wrote the keys of {rows} rows that would come back"))
+                    .await;
+            }
+            Some(_) | None => {}
+        }
+        let mut plan = self.exchanged(removed, restored, Vec::new()).await?;
+        plan.keys.elsewhere = twins;
+        plan.findings.extend(twins.is_none().then(|| twins::KEYS_UNSEEN.to_owned()));
+        Ok(Prepared { plan, rows: None })
+    }
+
+    async fn exchanged(
+        &self,
+        removed: &[DataFile],
+        restored: &[DataFile],
+        metadata_changes: Vec<String>,
+    ) -> Result<Plan> {
+        exchange::check_there(&self.before, restored, self.progress).await?;
+        let then = self.before.metadata();
+        let switches = then.partition_columns != self.table.metadata().partition_columns;
+        let breakers = if switches { breakers_back(self.table, then, self.progress).await? } else { Vec::new() };
+        let spec = Spec::Undo(Undo {
+            undoes: self.found.id.clone(),
+            undoes_version: self.found.version,
+            files: exchange::exchange(removed, restored),
+            metadata: !metadata_changes.is_empty(),
+            same_rows: self.files.same_rows,
+            switches,
+            breakers,
+        });
+        let exchange = Exchange { removed, restored, then, same_rows: self.files.same_rows };
+        exchange::plan(self.table, spec, &exchange, metadata_changes, self.progress).await
+    }
+
+    async fn by_rows(&self, why: &str) -> Result<Prepared> {
+        exchange::check_there(&self.before, &self.files.restored, self.progress).await?;
         let undo = undo_rows::UndoRows {
-            context,
-            table,
-            before: &before,
-            operation: found,
-            taken: &files.restored,
-            added: &files.added,
-            progress,
+            context: self.context,
+            table: self.table,
+            before: &self.before,
+            operation: self.found,
+            taken: &self.files.restored,
+            added: &self.files.added,
+            progress: self.progress,
         };
-        return undo.plan(key, &why).await;
+        undo.plan(self.key, why).await
     }
-    let spec = Spec::Undo(Undo {
-        undoes: found.id.clone(),
-        undoes_version: found.version,
-        files: exchange::exchange(&files.removed, &files.restored),
-        metadata: changed_metadata && !changes.is_empty(),
-    });
-    let mut plan = exchange::plan(table, spec, &files.removed, &files.restored, changes, progress).await?;
-    match twins {
-        Some(_) => plan.keys.elsewhere = Some(0),
-        None => plan.findings.push(twins::KEYS_UNSEEN.into()),
+
+    /// Whether it only put the same rows under other partition columns.
+    fn is_switch(&self) -> bool {
+        let now = &self.table.metadata().partition_columns;
+        self.files.same_rows && self.before.metadata().partition_columns != *now
     }
-    Ok(Prepared { plan, rows: None })
+
+    /// Takes a switch back by another rewrite, so that what later commits wrote
+    /// is carried over.
+    async fn switch_back(&self, why: &str) -> Result<Prepared> {
+        let (now, then) = (self.table.metadata(), self.before.metadata());
+        let Some(by) = layout_back(now, then) else {
+            return Err(depended_on(self.table.snapshot(), &self.before, self.found, why));
+        };
+        let undoes = Some(Undone { operation: self.found.id.clone(), version: self.found.version });
+        let request = RepartitionRequest { by, undoes, ..RepartitionRequest::default() };
+        let mut plan = prepare_repartition(self.context, self.table, &request, self.progress).await?;
+        let line = format!(
+            "version {} is taken back by another rewrite, which carries over what came since: {why}",
+            self.found.version
+        );
+        plan.findings.insert(0, line);
+        let stay = now.schema.names().filter(|name| then.schema.field(name).is_none());
+        plan.findings.extend(stay.map(|name| format!("the column {name}, which it added, stays")));
+        Ok(Prepared { plan, rows: None })
+    }
 }
 
 /// What tells rows apart: what was asked for, else what the operation went by,
@@ -173,6 +247,8 @@ struct Files {
     restored: Vec<DataFile>,
     /// Why the two cannot simply be exchanged.
     hindrance: Option<String>,
+    /// The log says that rows were only moved between files.
+    same_rows: bool,
 }
 
 impl Files {
@@ -201,7 +277,11 @@ impl Files {
         if let Some(back) = taken.iter().find(|id| staying.contains(id.path.as_str())) {
             hindrance.get_or_insert_with(|| format!("a later commit already brought {} back", back.path));
         }
-        Ok(Files { added, removed, restored, hindrance })
+        let mut changes = lines.iter().filter_map(|l| {
+            l.add.as_ref().map(|add| add.data_change).or(l.remove.as_ref().map(|remove| remove.data_change))
+        });
+        let same_rows = !(added.is_empty() && taken.is_empty()) && changes.all(|changes| !changes);
+        Ok(Files { added, removed, restored, hindrance, same_rows })
     }
 }
 
@@ -212,7 +292,7 @@ enum BuiltOn {
 }
 
 /// Metadata goes back whole, so nothing later may depend on it: no other change
-/// of metadata, no file that was written under it.
+/// of metadata that stands, no file that was written under it.
 async fn built_on(
     newest: &Snapshot,
     found: &Operation,
@@ -221,9 +301,12 @@ async fn built_on(
 ) -> Result<Option<BuiltOn>> {
     let removed: HashSet<FileId> = files.removed.iter().map(DataFile::id).collect();
     let mut built = files.hindrance.clone().map(BuiltOn::Files);
+    // Changes that were taken back again leave it as the operation left it.
+    let after = newest.at(found.version).await?;
+    let stands = !changes::metadata_changes(newest.metadata(), after.metadata()).is_empty();
     for version in found.version + 1..=newest.version() {
         let lines = read_commit(newest.store(), version).await?;
-        if lines.iter().any(|l| l.meta_data.is_some()) {
+        if stands && lines.iter().any(|l| l.meta_data.is_some()) {
             return Ok(Some(BuiltOn::Metadata(format!("version {version} changed it again"))));
         }
         // By the commits: a checkpoint does not say which version wrote a file.
@@ -246,35 +329,4 @@ fn depended_on(newest: &Snapshot, before: &Snapshot, found: &Operation, what: &s
             false => hint.to_owned(),
         },
     )
-}
-
-/// Whether a commit is partwise's own switch of partition columns.
-fn is_switch(lines: &[Line]) -> bool {
-    let own = lines.iter().find_map(|l| l.commit_info.as_ref()?.get("partwise")?.get("operation")?.as_str());
-    own == Some("repartition")
-}
-
-/// Takes a switch back by another rewrite, so that what later commits wrote is
-/// carried over.
-async fn switch_back(
-    context: &Context,
-    table: &OpenTable,
-    found: &Operation,
-    before: &Snapshot,
-    why: &str,
-    progress: &Progress,
-) -> Result<Prepared> {
-    let by = LayoutBy::of(before.metadata().partition_columns.iter().map(ByColumn::plain));
-    let undoes = Some(Undone { operation: found.id.clone(), version: found.version });
-    let request = RepartitionRequest { by, undoes, ..RepartitionRequest::default() };
-    let mut plan = prepare_repartition(context, table, &request, progress).await?;
-    let line = format!(
-        "version {} is taken back by another rewrite, which carries over what came since: {why}",
-        found.version
-    );
-    plan.findings.insert(0, line);
-    let (now, then) = (&table.metadata().schema, &before.metadata().schema);
-    let stay = now.names().filter(|name| then.field(name).is_none());
-    plan.findings.extend(stay.map(|name| format!("the column {name}, which it added, stays")));
-    Ok(Prepared { plan, rows: None })
 }

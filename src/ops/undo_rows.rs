@@ -104,7 +104,7 @@ impl UndoRows<'_> {
         let added: HashSet<&FileId> = self.added.iter().collect();
         let written: Vec<DataFile> =
             after.files(false).await?.into_iter().filter(|f| added.contains(&f.id())).collect();
-        exchange::check_there(&self.table.at_snapshot(after.clone()), &written, self.progress).await?;
+        exchange::check_there(&after, &written, self.progress).await?;
         let changes = self.changes(&after, written, &identity).await?;
 
         let id = Uuid::new_v4().to_string();

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::algebra::Change;
+use super::layouts::breakers::Breaker;
 use super::output::OutputShape;
 use super::view::SourceView;
 use super::{
@@ -45,6 +46,17 @@ pub trait Kind {
 
     /// The operation that it takes back.
     fn undoes(&self) -> Option<&str> {
+        None
+    }
+
+    /// Whether the same rows only lie in other files: streams and change feeds
+    /// then pass over its commit.
+    fn keeps_rows(&self) -> bool {
+        matches!(self.lower(), Change::Layout(_))
+    }
+
+    /// What would break on other partition columns; `None` where they stay.
+    fn breakers(&self) -> Option<&[Breaker]> {
         None
     }
 

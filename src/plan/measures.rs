@@ -1,7 +1,8 @@
 //! Measures of whole plans: the number that finance would see.
 
 use super::Plan;
-use crate::table::number::{Sum, parse_decimal};
+use crate::table::number::Sum;
+use crate::table::wide::Wide;
 
 /// The measures that any of the plans has, in their order.
 pub fn measures<'a>(plans: impl IntoIterator<Item = &'a Plan>) -> Vec<String> {
@@ -25,10 +26,10 @@ pub fn total(plan: &Plan, measure: &str, side: &str) -> Option<String> {
     let texts = texts?;
     let scale = texts.iter().map(|t| t.split_once('.').map_or(0, |(_, d)| d.len())).max()?;
     let scale = u8::try_from(scale).ok()?;
-    let exact: Option<Vec<i128>> = texts.iter().map(|t| parse_decimal(t, 38, scale)).collect();
+    let exact: Option<Vec<Wide>> = texts.iter().map(|t| Wide::parse(t, scale)).collect();
     let mut sum = if exact.is_some() { Sum::exact(scale) } else { Sum::float() };
     match exact {
-        Some(values) => values.into_iter().for_each(|unscaled| sum.add(Sum::Exact { unscaled, scale })),
+        Some(values) => values.into_iter().for_each(|value| sum.add(Sum::Exact { sum: value, scale })),
         None => {
             for text in texts {
                 sum.add(Sum::Float { sum: text.parse().ok()?, compensation: 0.0 });

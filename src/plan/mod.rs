@@ -10,6 +10,7 @@ pub mod append;
 pub mod arithmetic;
 pub mod clauses;
 pub mod delivery;
+pub mod describe;
 pub mod effect;
 pub mod key_candidates;
 pub mod kinds;

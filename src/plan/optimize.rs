@@ -34,7 +34,7 @@ impl Kind for Optimize {
         Change::Layout(Relayout {
             files: Chosen::These(self.files.clone()),
             partition_by: self.by.clone(),
-            added: None,
+            added: Vec::new(),
             shape: Shape::TargetBytes(self.target_file_size),
             order: Order::None,
         })

@@ -10,7 +10,8 @@ pub struct Relayout {
     pub files: Chosen,
     /// The partition columns from now on, in partitioning order.
     pub partition_by: Vec<String>,
-    pub added: Option<AddedColumn>,
+    /// Columns that the switch adds behind the table's own, in this order.
+    pub added: Vec<AddedColumn>,
     pub shape: Shape,
     pub order: Order,
 }

@@ -17,19 +17,30 @@ pub struct Repartition {
     pub from: Vec<String>,
     /// The partition columns from now on; empty for an unpartitioned table.
     pub by: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub added: Option<AddedColumn>,
+    /// Columns that the switch adds behind the table's own, in this order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub added: Vec<AddedColumn>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<RaisedProtocol>,
     pub shape: Shape,
     #[serde(default)]
     pub order: Order,
+    /// What the new files will be, about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<Estimate>,
     /// What of the table's history would break on the new columns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub breakers: Vec<Breaker>,
     /// The switch that this one takes back by another rewrite.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undoes: Option<Undone>,
+}
+
+/// New files, estimated from the sizes of today's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Estimate {
+    pub files: u64,
+    pub bytes: u64,
 }
 
 /// An operation of the table's history that is taken back.
@@ -63,6 +74,10 @@ impl Kind for Repartition {
         WriteKind::Layout
     }
 
+    fn breakers(&self) -> Option<&[Breaker]> {
+        (self.from != self.by).then_some(&self.breakers)
+    }
+
     fn undoes(&self) -> Option<&str> {
         self.undoes.as_ref().map(|undone| undone.operation.as_str())
     }
@@ -75,8 +90,9 @@ impl Kind for Repartition {
             ("sortBy".into(), json!(if let Order::Columns(c) = &self.order { c.as_slice() } else { &[] }).to_string()),
             ("zOrderBy".into(), json!(if let Order::ZOrder(c) = &self.order { c.as_slice() } else { &[] }).to_string()),
         ];
-        if let Some(added) = &self.added {
-            parameters.push(("addedColumn".into(), format!("{} AS {}", added.expression, added.name)));
+        if !self.added.is_empty() {
+            let added: Vec<String> = self.added.iter().map(|c| format!("{} AS {}", c.expression, c.name)).collect();
+            parameters.push(("addedColumns".into(), json!(added).to_string()));
         }
         ("REPARTITION", parameters)
     }

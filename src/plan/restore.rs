@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 use super::RowTotals;
 use super::algebra::{Change, FileExchange, Reach, RowRule};
 use super::kinds::{Class, Io, Kind, RowSpec};
+use super::layouts::breakers::Breaker;
 use super::overwrite::overwrite_metrics;
 use crate::table::features::WriteKind;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Restore {
     pub to: u64,
     pub files: FileExchange,
@@ -25,6 +26,12 @@ pub struct Restore {
     /// Files of the version that are gone and do not come back.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub files_lost: u64,
+    /// Whether the version has other partition columns, which come back too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub switches: bool,
+    /// What of the table's history would break on the version's columns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub breakers: Vec<Breaker>,
 }
 
 impl Restore {
@@ -65,6 +72,10 @@ impl Kind for Restore {
 
     fn brings_back(&self) -> Option<(u64, bool)> {
         Some((self.to, self.metadata))
+    }
+
+    fn breakers(&self) -> Option<&[Breaker]> {
+        self.switches.then_some(&self.breakers)
     }
 
     fn commit_words(&self, _: &[String]) -> (&'static str, Vec<(String, String)>) {

@@ -9,10 +9,11 @@ use super::RowTotals;
 use super::algebra::{Change, FileExchange, Pairing, Reach, RowRule};
 use super::clauses::{Clauses, On};
 use super::kinds::{Class, Io, Kind, RowSpec};
+use super::layouts::breakers::Breaker;
 use super::merge::{merge_metrics, merge_words};
 use crate::table::features::WriteKind;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Undo {
     /// The id of the operation that is taken back.
     pub undoes: String,
@@ -21,6 +22,15 @@ pub struct Undo {
     pub files: FileExchange,
     /// Whether the metaData from before the operation is put back too.
     pub metadata: bool,
+    /// The operation moved rows between files only, and so does its inverse.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub same_rows: bool,
+    /// Whether other partition columns come back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub switches: bool,
+    /// What of the table's history would break on them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub breakers: Vec<Breaker>,
 }
 
 impl Kind for Undo {
@@ -46,6 +56,14 @@ impl Kind for Undo {
 
     fn undoes(&self) -> Option<&str> {
         Some(&self.undoes)
+    }
+
+    fn keeps_rows(&self) -> bool {
+        self.same_rows
+    }
+
+    fn breakers(&self) -> Option<&[Breaker]> {
+        self.switches.then_some(&self.breakers)
     }
 
     fn commit_words(&self, _: &[String]) -> (&'static str, Vec<(String, String)>) {

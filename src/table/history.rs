@@ -13,8 +13,11 @@ pub struct Commit {
     pub timestamp: i64,
     /// `commitInfo` as it stands, where the commit has one.
     pub info: Option<Map<String, Json>>,
-    /// Partitions that data-changing actions of this commit touched, sorted.
-    pub partitions: Vec<PartitionTuple>,
+    /// Partitions that data-changing actions of this commit touched. Of one
+    /// layout, but of two where the commit changed the partition columns.
+    pub touched: Vec<Touched>,
+    /// Whether its partition columns are others than those before it.
+    pub switches: bool,
     pub added: FileChange,
     pub removed: FileChange,
     pub changes_metadata: bool,
@@ -26,6 +29,15 @@ pub struct Commit {
     /// neither happens, where the version is gone already, and where nobody
     /// asked.
     pub restorable_until: Option<i64>,
+}
+
+/// Some partitions of one layout.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Touched {
+    /// The partition columns, in partitioning order.
+    pub columns: Vec<String>,
+    /// Sorted; values of `columns`.
+    pub partitions: Vec<PartitionTuple>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,6 +58,16 @@ pub enum Restorable {
 }
 
 impl Commit {
+    /// The partitions that it touched, by names that they had then.
+    pub fn partitions(&self) -> impl Iterator<Item = (&[String], &PartitionTuple)> {
+        self.touched.iter().flat_map(|t| t.partitions.iter().map(move |tuple| (t.columns.as_slice(), tuple)))
+    }
+
+    /// Those of a layout with these partition columns.
+    pub fn partitions_of(&self, columns: &[String]) -> impl Iterator<Item = &PartitionTuple> {
+        self.touched.iter().filter(move |t| t.columns == columns).flat_map(|t| &t.partitions)
+    }
+
     /// The log's own word for the operation (WRITE, MERGE, RESTORE).
     pub fn operation(&self) -> Option<&str> {
         self.info.as_ref()?.get("operation")?.as_str()

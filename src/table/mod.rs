@@ -13,6 +13,7 @@ pub mod partition;
 pub mod retention;
 pub mod schema;
 pub mod value;
+pub mod wide;
 
 pub use features::Protocol;
 pub use file::{DataFile, DeletionVector};

@@ -3,31 +3,35 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-/// A sum of a numeric column. Decimals and integers are exact in 128 bits;
+use super::wide::Wide;
+
+/// A sum of a numeric column. Decimals and integers are exact, however large;
 /// floats carry Neumaier's compensation, so that the order of rows does not
 /// show in the digits that people read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Sum {
-    Exact { unscaled: i128, scale: u8 },
+    Exact { sum: Wide, scale: u8 },
     Float { sum: f64, compensation: f64 },
 }
 
 impl Sum {
     pub fn exact(scale: u8) -> Self {
-        Sum::Exact { unscaled: 0, scale }
+        Sum::Exact { sum: Wide::default(), scale }
+    }
+
+    /// One value of a column.
+    pub fn of(unscaled: i128, scale: u8) -> Self {
+        Sum::Exact { sum: unscaled.into(), scale }
     }
 
     pub fn float() -> Self {
         Sum::Float { sum: 0.0, compensation: 0.0 }
     }
 
-    /// Adds another sum of the same column. A sum that leaves 128 bits
-    /// saturates; no decimal(38) total of real rows comes near that.
+    /// Adds another sum of the same column.
     pub fn add(&mut self, other: Sum) {
         match (self, other) {
-            (Sum::Exact { unscaled, .. }, Sum::Exact { unscaled: more, .. }) => {
-                *unscaled = unscaled.saturating_add(more);
-            }
+            (Sum::Exact { sum, .. }, Sum::Exact { sum: more, .. }) => sum.add(more),
             (Sum::Float { sum, compensation }, Sum::Float { sum: more, compensation: rest }) => {
                 for part in [more, rest] {
                     let total = *sum + part;
@@ -42,7 +46,7 @@ impl Sum {
 
     pub fn negated(self) -> Sum {
         match self {
-            Sum::Exact { unscaled, scale } => Sum::Exact { unscaled: -unscaled, scale },
+            Sum::Exact { sum, scale } => Sum::Exact { sum: sum.negated(), scale },
             Sum::Float { sum, compensation } => Sum::Float { sum: -sum, compensation: -compensation },
         }
     }
@@ -53,7 +57,7 @@ impl Sum {
 
     pub fn as_f64(self) -> f64 {
         match self {
-            Sum::Exact { unscaled, scale } => unscaled as f64 / 10f64.powi(i32::from(scale)),
+            Sum::Exact { sum, scale } => sum.as_f64() / 10f64.powi(i32::from(scale)),
             Sum::Float { sum, compensation } => sum + compensation,
         }
     }
@@ -63,7 +67,7 @@ impl fmt::Display for Sum {
     /// Trailing zeros carry no information in a sum, so `1450.00` is `1450`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Sum::Exact { unscaled, scale } => f.write_str(trim_zeros(&decimal(unscaled, scale))),
+            Sum::Exact { sum, scale } => f.write_str(trim_zeros(&sum.text(scale))),
             Sum::Float { .. } => {
                 let value = self.as_f64();
                 // The last digits of a float sum are noise of the addition.
@@ -217,8 +221,8 @@ mod tests {
 
     #[test]
     fn sums_print_what_finance_reads() {
-        assert_eq!(Sum::Exact { unscaled: 145_000, scale: 2 }.to_string(), "1450");
-        assert_eq!(Sum::Exact { unscaled: -5, scale: 2 }.to_string(), "-0.05");
+        assert_eq!(Sum::of(145_000, 2).to_string(), "1450");
+        assert_eq!(Sum::of(-5, 2).to_string(), "-0.05");
         let mut sum = Sum::float();
         for x in [0.1, 0.2, 0.3] {
             sum.add(Sum::Float { sum: x, compensation: 0.0 });

@@ -79,8 +79,9 @@ impl Value {
             Value::Null => return None,
             Value::Boolean(b) => b.to_string(),
             Value::Int(i) => i.to_string(),
-            Value::Float(x) => java_float(f64::from(*x), x.to_string()),
-            Value::Double(x) => java_float(*x, x.to_string()),
+            // Both zeros are one partition; adding +0.0 makes it the plain one.
+            Value::Float(x) => java_float(f64::from(*x), (x + 0.0).to_string()),
+            Value::Double(x) => java_float(*x, (x + 0.0).to_string()),
             Value::Decimal { unscaled, scale } => number::decimal(*unscaled, *scale),
             Value::String(s) | Value::Nested(s) => s.clone(),
             Value::Binary(bytes) => String::from_utf8_lossy(bytes).into_owned(),

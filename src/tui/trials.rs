@@ -71,7 +71,7 @@ async fn same_columns(table: &OpenTable, wish: &Wish, limits: &Limits, progress:
     let known = partitions.iter().all(|p| p.rows.exact().is_some());
     let groups: Vec<Group> =
         partitions.into_iter().map(|p| Group { values: p.values, rows: p.rows.known, bytes: p.bytes }).collect();
-    let simulated = simulate(&groups, 0, Default::default(), limits);
+    let simulated = simulate(&groups, 0, (0, 0), limits);
     let numbers = Numbers { exact: known, rewrite_bytes: groups.iter().map(|g| g.bytes).sum(), ..simulated };
     Ok(Candidate::new(wish.simulated(), Origin::Given, numbers, limits))
 }

@@ -91,10 +91,7 @@ impl Wish {
         match self.files_per_partition {
             _ if origin == Origin::Today => true,
             Some(files) => numbers.exact && numbers.rows.is_some_and(|rows| rows.min >= files.into()),
-            None => {
-                let size = numbers.bytes_after;
-                numbers.exact && size.measured && size.low == size.high
-            }
+            None => numbers.sizes_mark().is_empty(),
         }
     }
 
@@ -135,7 +132,7 @@ mod tests {
             bytes: rows * 1_000_000,
         };
         let groups: Vec<Group> = (0..).zip(rows).map(group).collect();
-        let mut c = Candidate::new(by, Origin::Given, simulate(&groups, 0, Default::default(), &limits), &limits);
+        let mut c = Candidate::new(by, Origin::Given, simulate(&groups, 0, (0, 0), &limits), &limits);
         c.queries = vec![QueryRead { files: 1, bytes: 10, exact: false }];
         c
     }

@@ -150,6 +150,37 @@ fn a_cancel_leaves_the_table_and_its_folder_as_they_were() {
     assert_eq!(rows_of(&table.path).len(), rows.len());
 }
 
+/// A commit that comes while files are staged: they go again, and their folders.
+#[test]
+fn a_late_conflict_leaves_no_folders_behind() {
+    let bench = Bench::default();
+    let rows: Vec<Row> = (0..60_000).map(|n| row(["a", "b"][n as usize % 2], n % 97)).collect();
+    let table = bench.table(shape(), &rows);
+    let plan = plan(&bench, &table.path, &by(&["v"])).unwrap();
+    let before = entries(&table.path);
+    let progress = Progress::default();
+    let mut states = progress.subscribe();
+    let (mut other, path) = (table, bench.path("t"));
+    let result = block_on(async {
+        let writer = tokio::spawn(async move {
+            while states.changed().await.is_ok() {
+                if states.borrow_and_update().phase >= Phase::Staging {
+                    let first = json!({"add": replay(&other.path).unwrap().live.values().next().unwrap()});
+                    let gone = other.remove(&first);
+                    other.commit("DELETE", json!({}), vec![gone]);
+                    return;
+                }
+            }
+        });
+        let result = ops::apply(&bench.context, &plan, &override_all(&plan), &progress).await;
+        writer.await.unwrap();
+        result
+    });
+    assert_eq!(refused(result).kind, ErrorKind::StalePlan);
+    assert_eq!((newest(&path), entries(&path)), (1, before), "no folder of a new partition stays");
+    assert!(strays(&path).is_empty(), "{:?}", strays(&path));
+}
+
 /// What lies directly in the table's folder.
 fn entries(table: &std::path::Path) -> Vec<String> {
     let names = std::fs::read_dir(table).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned());

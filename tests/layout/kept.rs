@@ -154,6 +154,22 @@ fn the_empty_string_is_no_partition_value() {
     assert_eq!(replay(&table.path).unwrap().version, 0);
 }
 
+/// They are equal, so that they share a partition; its value is the plain zero.
+#[test]
+fn both_zeros_are_one_partition() {
+    let bench = Bench::default();
+    let rows = [vec![Value::Double(-0.0), i(1)], vec![Value::Double(0.0), i(2)], vec![Value::Double(1.5), i(3)]];
+    let table = bench.table(Shape::new(&[("f", Kind::Double), ("v", Kind::Integer)], &[]), &rows);
+    let (plan, _) = switch(&bench, &table.path, &by(&["f"]));
+    assert_eq!(plan.layout.after.partitions, 2);
+    let live = replay(&table.path).unwrap().live;
+    let mut values: Vec<_> = live.values().map(|add| add["partitionValues"]["f"].as_str().unwrap()).collect();
+    values.sort_unstable();
+    assert_eq!(values, ["0.0", "1.5"]);
+    assert!(live.keys().all(|(path, _)| !path.starts_with("f=-")), "{:?}", live.keys());
+    assert_eq!(rows_of(&table.path), sorted(rows.to_vec()));
+}
+
 #[test]
 fn what_delta_cannot_partition_by_is_refused_by_name() {
     let bench = Bench::default();
@@ -209,6 +225,47 @@ fn an_expression_adds_a_generated_column() {
 }
 
 #[test]
+fn two_expressions_add_two_generated_columns() {
+    let bench = Bench::default();
+    let day = |year: i64, days: i64| Value::Timestamp(((year - 1970) * 365 + days) * 86_400_000_000);
+    let rows =
+        [vec![day(2023, 60), i(1)], vec![day(2023, 200), i(2)], vec![Value::Null, i(3)], vec![day(2022, 40), i(4)]];
+    for mapped in [false, true] {
+        let path = bench.path(if mapped { "m" } else { "p" });
+        let shape = Shape { mapped, ..Shape::new(&[("ts", Kind::Timestamp), ("v", Kind::Integer)], &["v"]) };
+        let table = Fixture::with_rows(path, shape, &rows);
+        let schema = replay(&table.path).unwrap().metadata["schemaString"].clone();
+        // The partition columns stand in another order than the columns that are added.
+        let by = LayoutBy::parse("month(ts) AS mo, v, year(ts) AS y").unwrap();
+        let (plan, _) = switch(&bench, &table.path, &RepartitionRequest { by, ..RepartitionRequest::default() });
+        let said = plan.metadata_changes.join("; ");
+        assert!(
+            said.contains("column mo integer AS month(ts)") && said.contains("column y integer AS year(ts)"),
+            "{said}"
+        );
+        let utc = plan.findings.iter().filter(|f| f.contains("is computed in UTC")).count();
+        assert_eq!(utc, 2, "{:?}", plan.findings);
+        let after = replay(&table.path).unwrap();
+        assert_eq!(after.metadata["partitionColumns"], json!(["mo", "v", "y"]));
+        let new: Json = serde_json::from_str(after.metadata["schemaString"].as_str().unwrap()).unwrap();
+        for (place, name, sql) in [(2, "mo", "month(ts)"), (3, "y", "year(ts)")] {
+            let field = &new["fields"][place];
+            assert_eq!((&field["name"], &field["metadata"]["delta.generationExpression"]), (&json!(name), &json!(sql)));
+        }
+        let parameters = &after.infos.last().unwrap()["operationParameters"];
+        assert_eq!(parameters["addedColumns"], json!("[\"month(ts) AS mo\",\"year(ts) AS y\"]"));
+        let mut want: Vec<_> = rows.to_vec();
+        let computed = [(i(2), i(2023)), (i(7), i(2023)), (Value::Null, Value::Null), (i(1), i(2022))];
+        want.iter_mut().zip(computed).for_each(|(row, (mo, y))| row.extend([mo, y]));
+        assert_eq!(rows_of(&table.path), sorted(want));
+        // Undo takes both back.
+        bench.undo(&table.path);
+        assert_eq!(rows_of(&table.path), sorted(rows.to_vec()));
+        assert_eq!(replay(&table.path).unwrap().metadata["schemaString"], schema);
+    }
+}
+
+#[test]
 fn a_plain_column_leaves_the_protocol_alone() {
     let bench = Bench::default();
     let table = bench.table(
@@ -224,7 +281,7 @@ fn a_plain_column_leaves_the_protocol_alone() {
         ("current_date() AS z", "when it is computed"),
         ("year(ts) AS V", "has a column v already"),
         ("1 AS one", "names no column"),
-        ("year(ts) AS a, month(ts) AS b", "two columns"),
+        ("year(ts) AS a, month(a) AS b", "no column 'a'"),
     ];
     for (text, word) in wrong {
         let request = RepartitionRequest { by: LayoutBy::parse(text).unwrap(), ..RepartitionRequest::default() };

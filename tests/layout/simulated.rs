@@ -108,3 +108,23 @@ fn simulated_numbers_are_those_of_the_rewrite() {
         }
     }
 }
+
+/// A switch's own estimate counts footers too.
+#[test]
+fn tiny_files_are_estimated_with_their_footers() {
+    let bench = Bench::default();
+    let columns = [("g", Kind::String), ("v", Kind::Integer), ("w", Kind::Long)];
+    let rows: Vec<_> = (0..60).map(|n| vec![s("a"), i(n), i(n * 7)]).collect();
+    let table = bench.table(Shape::new(&columns, &["g"]), &rows);
+    let (plan, report) = switch(&bench, &table.path, &super::by(&["v"]));
+    let partwise::plan::Spec::Repartition(spec) = &plan.spec else { panic!("{:?}", plan.spec) };
+    let estimate = spec.estimate.unwrap();
+    assert_eq!((estimate.files, report.files_added), (60, 60));
+    let live = crate::support::replay::replay(&table.path).unwrap().live;
+    let real: u64 = live.values().map(|add| add["size"].as_u64().unwrap()).sum();
+    assert!(estimate.bytes.abs_diff(real) * 3 < real, "estimated {}, written {real}", estimate.bytes);
+    let gate = plan.gates.iter().find(|g| g.name == "small-files").unwrap();
+    assert_eq!(gate.observed, serde_json::json!(estimate.bytes / 60));
+    let many = plan.gates.iter().find(|g| g.name == "too-many-partitions").unwrap();
+    assert!(many.message.contains("60 partitions, all of them new"), "{}", many.message);
+}

@@ -20,7 +20,7 @@ use partwise::plan::{
     Effect, FileTotals, GateResult, GateStatus, KeyFacts, LayoutChange, Plan, PlanPartition, Refusal, Role, RowTotals,
     SourceFacts, Spec, Verdict, Written,
 };
-use partwise::table::history::{FileChange, Restorable};
+use partwise::table::history::{FileChange, Restorable, Touched};
 use partwise::table::partition::RowCount;
 use partwise::table::{Commit, Metadata, PartitionStats, PartitionTuple, Protocol, Schema, Value};
 use partwise::tui::msg::{Compared, TableInfo};
@@ -315,7 +315,15 @@ pub fn alarming() -> Compared {
 /// Takes an operation back that had left two of three rows.
 pub fn undo() -> Plan {
     let files = FileExchange { remove: Vec::new(), add: Vec::new() };
-    let spec = Spec::Undo(Undo { undoes: "plan-o".into(), undoes_version: 14, files, metadata: false });
+    let spec = Spec::Undo(Undo {
+        undoes: "plan-o".into(),
+        undoes_version: 14,
+        files,
+        metadata: false,
+        same_rows: false,
+        switches: false,
+        breakers: Vec::new(),
+    });
     plan(spec, Numbers { id: "plan-u", after: 3, deleted: 0, zombies: 0, amount_after: "1450" })
 }
 
@@ -396,7 +404,11 @@ pub fn history() -> Vec<Commit> {
             ("operation".to_owned(), json!(operation)),
             ("userName".to_owned(), json!("etl")),
         ])),
-        partitions: vec![PartitionTuple(vec![Value::String(period.into())])],
+        touched: vec![Touched {
+            columns: vec!["fiscal_period".into()],
+            partitions: vec![PartitionTuple(vec![Value::String(period.into())])],
+        }],
+        switches: false,
         added: FileChange { files: 1, bytes: 1234, rows: Some(rows) },
         removed: FileChange { files: 0, bytes: 0, rows: Some(0) },
         changes_metadata: false,

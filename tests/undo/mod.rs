@@ -2,6 +2,7 @@
 
 mod property;
 mod rows;
+mod switch;
 mod twins;
 
 use partwise::error::ErrorKind;

@@ -136,3 +136,41 @@ fn a_switch_that_breaks_writers_needs_a_reason() {
     let plan = block_on(prepare_repartition(&bench.context, &opened, &same, &Progress::default())).unwrap();
     assert!(plan.gates.iter().all(|g| g.name != "breaking-writers"), "{:?}", plan.gates);
 }
+
+/// There and back: who wrote before the first switch works again after the second.
+#[test]
+fn the_way_back_is_not_blocked_by_those_who_wrote_before() {
+    let bench = Bench::default();
+    let mut plain = shape();
+    plain.properties.clear();
+    let mut table = Fixture::new(bench.path("t"), plain);
+    let all: Vec<Row> = (1..=12).flat_map(rows).collect();
+    let adds = table.add_each(&all, &FileOptions::default());
+    let last = adds.last().unwrap().clone();
+    table.commit("WRITE", json!({"mode": "Append", "partitionBy": "[\"period\"]"}), adds);
+    let again = table.add(&rows(12), &FileOptions::default());
+    let gone = table.remove(&last);
+    let nightly = json!({"mode": "Overwrite", "partitionBy": "[]", "isDynamicPartitionOverwrite": "true"});
+    table.commit("WRITE", nightly, vec![gone, again]);
+    let go = |by: &str| {
+        let opened = bench.open(&table.path).unwrap();
+        let request = RepartitionRequest { by: LayoutBy::parse(by).unwrap(), ..RepartitionRequest::default() };
+        block_on(prepare_repartition(&bench.context, &opened, &request, &Progress::default())).unwrap()
+    };
+    let there = go("company");
+    assert_eq!(gate(&there, "breaking-writers").status, GateStatus::Fail);
+    bench.apply(&there).unwrap();
+    // To a third layout: the nightly job would still delete; what it replaced is no loss.
+    let found = ask(&bench, &table, "none");
+    let c = of(&found, BreakerKind::DynamicOverwrite).collateral.unwrap();
+    assert_eq!((c.rows, c.lost, c.lost_partitions), (10, 220, 11));
+    assert!(of(&found, BreakerKind::DynamicOverwrite).effect.contains("other partitions of period"));
+    assert!(found.iter().all(|b| b.kind != BreakerKind::PartitionBy), "it fails already: {found:?}");
+    let back = go("period");
+    assert_eq!(gate(&back, "breaking-writers").status, GateStatus::Pass, "{:?}", back.findings);
+    assert_eq!(back.verdict, Verdict::Ready);
+    let found = ask(&bench, &table, "period");
+    assert!(of(&found, BreakerKind::PartitionBy).effect.contains("would work again"));
+    assert!(of(&found, BreakerKind::DynamicOverwrite).effect.contains("whole partitions of it again"));
+    assert_eq!(bench.apply(&back).unwrap().version_after, Some(3));
+}

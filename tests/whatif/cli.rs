@@ -52,6 +52,57 @@ fn layouts_in_words_and_as_an_object() {
 }
 
 #[test]
+fn guessed_sizes_are_marked_where_rows_are_counted() {
+    let home = lake();
+    let row = |text: &str| text.lines().find(|line| line.starts_with("company")).unwrap_or_default().to_owned();
+    let text = String::from_utf8(run(&home, &["layouts", "t", "--by", "company"]).stdout).unwrap();
+    let cells: Vec<String> = row(&text).split("  ").map(|c| c.trim().to_owned()).filter(|c| !c.is_empty()).collect();
+    // layout, partitions, rows, size, skew, NULLs, files, small, …
+    assert_eq!((cells[1].as_str(), cells[2].as_str()), ("2", "1 / 2 / 2"), "{text}");
+    assert!(cells[3].starts_with('~') && cells[6] == "~2" && cells[7].starts_with('~'), "{text}");
+    assert!(text.contains("~ is an estimate from the sizes of today's files"), "{text}");
+    let text = String::from_utf8(run(&home, &["layouts", "t", "--by", "company", "--exact"]).stdout).unwrap();
+    assert!(!row(&text).contains('~'), "{text}");
+    let (_, out) = object(&home, &["layouts", "t", "--by", "company"]);
+    let estimated = &out["candidates"][1]["numbers"]["estimated"];
+    assert_eq!(estimated, &json!(["bytes", "files", "small_files", "bytes_after"]));
+    assert_eq!(out["candidates"][0]["numbers"]["estimated"], json!([]), "today's are the log's");
+}
+
+#[test]
+fn a_switch_shows_the_description_and_its_files() {
+    let home = lake();
+    let (code, plan) = object(&home, &["plan", "repartition", "t", "--by", "company"]);
+    assert_eq!(code, 3, "writers would break: {plan}");
+    let described = plan["describe"].as_array().unwrap();
+    let row = |name: &str| described.iter().find(|r| r["name"] == json!(name)).unwrap();
+    assert_eq!(row("partition columns"), &json!({"name": "partition columns", "before": "period", "after": "company"}));
+    assert_eq!(row("column period"), &json!({"name": "column period", "before": "string", "after": "string"}));
+    assert_eq!((&plan["layout"]["after"]["files"], &plan["spec"]["estimate"]["files"]), (&Json::Null, &json!(2)));
+    for partition in plan["partitions"].as_array().unwrap() {
+        assert_eq!(
+            (&partition["files_before"], &partition["bytes_before"]),
+            (&json!(0), &json!(0)),
+            "none is there yet"
+        );
+    }
+    let text = String::from_utf8(run(&home, &["plan", "repartition", "t", "--by", "company"]).stdout).unwrap();
+    assert!(text.contains("layout   2 partitions, 2 files → 2 partitions, ~2 files"), "{text}");
+    let marked: Vec<&str> = text.lines().filter(|line| line.starts_with('≠')).collect();
+    assert_eq!(marked.len(), 1, "{text}");
+    assert!(marked[0].contains("partition columns") && marked[0].ends_with("company"), "{text}");
+    // A generated column and the protocol that it needs stand beside nothing.
+    let (_, plan) = object(&home, &["plan", "repartition", "t", "--by", "upper(company) AS c"]);
+    let described = plan["describe"].as_array().unwrap();
+    let row = |name: &str| described.iter().find(|r| r["name"] == json!(name)).unwrap();
+    assert_eq!(
+        (&row("column c")["before"], &row("column c")["after"]),
+        (&Json::Null, &json!("string generated always as (upper(company))"))
+    );
+    assert_ne!(row("writer version")["before"], row("writer version")["after"]);
+}
+
+#[test]
 fn health_names_the_commands() {
     let home = lake();
     let (code, out) = object(&home, &["health", "t"]);

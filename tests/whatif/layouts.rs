@@ -108,7 +108,7 @@ fn proposals_have_the_numbers_of_the_rows() {
     assert!(report.candidates.iter().all(|c| !c.argument.contains("id") && !c.argument.contains("amount")));
     let best = &report.candidates[report.recommended.unwrap()];
     assert!(best.by.columns.is_empty(), "{}", best.label);
-    assert!(report.because.contains("without the small files"), "{}", report.because);
+    assert_eq!(report.because, "none (sort by dt): ~1 file instead of 70, of which all are below 16.0 MB.");
     assert!(report.advice[0].contains("rarely pays"), "{}", report.advice[0]);
 }
 
@@ -171,6 +171,21 @@ fn a_measurement_of_a_part_holds_the_truth() {
     assert!(none.bytes_after.low <= none.bytes_after.high && none.bytes_after.low > 0);
 }
 
+/// A partition of one row takes a whole file with its footer.
+#[test]
+fn tiny_partitions_are_not_said_to_take_nothing() {
+    let bench = Bench::default();
+    let rows = rows(4, 15);
+    let table = bench.table(shape(&[]), &rows);
+    let given = |exact| LayoutRequest { by: vec![by("id")], queries: Vec::new(), exact };
+    let guess = find(&ask(&bench, &table.path, &given(false)), "id").numbers;
+    let exact = find(&ask(&bench, &table.path, &given(true)), "id").numbers;
+    let (guessed, real) = (guess.bytes.unwrap().median, exact.bytes.unwrap().median);
+    assert!(real > 800 && guessed.abs_diff(real) * 3 < real, "guessed {guessed}, encoded {real}");
+    assert!(guess.bytes_after.middle() > 60 * 800, "{:?}", guess.bytes_after);
+    assert_eq!((guess.rows_mark(), guess.sizes_mark(), exact.sizes_mark()), ("", "~", ""));
+}
+
 #[test]
 fn expressions_group_as_spark_does() {
     let bench = Bench::default();
@@ -205,6 +220,23 @@ fn what_does_not_fit_is_told_before_anything_is_read() {
     let request = LayoutRequest { queries: vec!["colour = 'red'".into()], ..LayoutRequest::default() };
     let error = refused(block_on(layouts(&bench.context, &opened, &request, &Progress::default())));
     assert!(error.message.contains("names colour"), "{}", error.message);
+    for (text, said) in
+        [("dt = 'abc'", "cannot be read as a date"), ("id > 1 AND dt IN ('2024-01-01', 'x')", "as a date")]
+    {
+        let request = LayoutRequest { queries: vec![text.into()], ..LayoutRequest::default() };
+        let error = refused(block_on(layouts(&bench.context, &opened, &request, &Progress::default())));
+        assert_eq!(error.kind, ErrorKind::Usage, "{text}");
+        assert!(error.message.contains(said) && error.message.contains(text), "{text}: {}", error.message);
+    }
+    let hint = refused(block_on(layouts(
+        &bench.context,
+        &opened,
+        &LayoutRequest { by: vec![by("frobnicate(dt) AS x")], ..LayoutRequest::default() },
+        &Progress::default(),
+    )))
+    .hint
+    .unwrap();
+    assert!(!hint.contains("source"), "{hint}");
 }
 
 #[test]
@@ -283,6 +315,11 @@ fn health_says_what_mending_costs() {
     assert_eq!((found.partitions, found.files, found.rows), (3, 4, Some(22)));
     assert_eq!((found.small_files, found.deletion_vector_rows, found.deletion_vector_files), (4, 2, 1));
     assert_eq!((found.tombstones, found.vacuum_files, found.left_over_files), (1, 2, 1));
+    let frees: Vec<(&str, u64)> =
+        found.findings.iter().filter_map(|f| Some((f.name.as_str(), f.frees_bytes?))).collect();
+    let tombstone = adds[3]["add"]["size"].as_u64().unwrap();
+    assert_eq!(frees, [("tombstones", tombstone), ("left-overs", 1)], "no byte is freed twice");
+    assert_eq!(found.vacuum_bytes, tombstone + 1);
     assert_eq!(found.gaps, [json!("2024-01-03")]);
     let names: Vec<&str> = found.findings.iter().map(|f| f.name.as_str()).collect();
     assert_eq!(names, ["small-files", "deletion-vectors", "tombstones", "left-overs", "gaps"]);

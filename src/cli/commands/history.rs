@@ -27,16 +27,15 @@ pub async fn run(args: Args, session: &Session) -> Result<Outcome> {
     let filter = filter(args.filter.as_deref())?;
     let table = OpenTable::open(&session.context, &args.table, At::Latest).await?;
     let commits = table.history(filter.as_ref(), true, &session.progress).await?;
-    let columns = &table.metadata().partition_columns;
     if session.json {
-        let versions: Vec<Json> = commits.iter().map(|c| to_json(c, columns)).collect();
+        let versions: Vec<Json> = commits.iter().map(to_json).collect();
         let object = json!({"table": table.location, "versions": versions});
         return Ok(Outcome::Done(Answer::json(&object)?));
     }
-    Ok(Outcome::Done(Answer::text(render(&commits, columns))))
+    Ok(Outcome::Done(Answer::text(render(&commits))))
 }
 
-fn to_json(c: &Commit, columns: &[String]) -> Json {
+fn to_json(c: &Commit) -> Json {
     let change = |f: &FileChange| json!({"files": f.files, "bytes": f.bytes, "rows": f.rows});
     json!({
         "version": c.version,
@@ -46,7 +45,7 @@ fn to_json(c: &Commit, columns: &[String]) -> Json {
         "parameters": c.info_object("operationParameters"),
         "metrics": c.info_object("operationMetrics"),
         "user_metadata": c.info_text("userMetadata"),
-        "partitions_touched": c.partitions.iter().map(|p| p.to_json(columns)).collect::<Vec<_>>(),
+        "partitions_touched": c.partitions().map(|(columns, p)| p.to_json(columns)).collect::<Vec<_>>(),
         "restorable": c.restorable.as_ref().map(|r| *r == Restorable::Yes),
         "restorable_until": c.restorable_until.map(millis_text),
         "added": change(&c.added),
@@ -55,7 +54,7 @@ fn to_json(c: &Commit, columns: &[String]) -> Json {
     })
 }
 
-fn render(commits: &[Commit], columns: &[String]) -> String {
+fn render(commits: &[Commit]) -> String {
     let mut out = Table::default()
         .right("version")
         .left("time")
@@ -79,7 +78,7 @@ fn render(commits: &[Commit], columns: &[String]) -> String {
             rows,
             format!("+{} −{}", grouped(c.added.files), grouped(c.removed.files)),
             restorable,
-            touched(c, columns),
+            touched(c),
         ]);
     }
     out.render()
@@ -98,11 +97,12 @@ fn signed(n: i64) -> String {
     if n > 0 { format!("+{}", grouped(n)) } else { grouped(n) }
 }
 
-fn touched(c: &Commit, columns: &[String]) -> String {
+fn touched(c: &Commit) -> String {
     const SHOWN: usize = 3;
-    let mut text: Vec<String> = c.partitions.iter().take(SHOWN).map(|p| p.label(columns)).collect();
-    if c.partitions.len() > SHOWN {
-        text.push(format!("and {} more", c.partitions.len() - SHOWN));
+    let mut text: Vec<String> = c.partitions().take(SHOWN).map(|(columns, p)| p.label(columns)).collect();
+    let more = c.partitions().count().saturating_sub(SHOWN);
+    if more > 0 {
+        text.push(format!("and {more} more"));
     }
     text.join(", ")
 }

@@ -5,7 +5,7 @@ use crate::cli::output::{Answer, plural};
 use crate::cli::{Outcome, Session};
 use crate::error::Result;
 use crate::ops::{At, LayoutReport, LayoutRequest, OpenTable, breakers, layouts};
-use crate::plan::layouts::{ByteRange, Candidate, LayoutBy, Origin, Spread};
+use crate::plan::layouts::{Candidate, LayoutBy, Origin, Spread};
 use crate::table::number::{bytes, grouped};
 use crate::table::value::escape_controls;
 
@@ -75,6 +75,8 @@ fn render(report: &LayoutReport) -> String {
             grouped(report.sampled.rows),
             grouped(report.sampled.of)
         );
+    } else if report.candidates.iter().any(|c| !c.numbers.estimated().is_empty()) {
+        out += "~ is an estimate from the sizes of today's files; --exact measures\n";
     }
     for (at, query) in report.queries.iter().enumerate() {
         out += &format!("\nquery  {}\n", escape_controls(query));
@@ -113,24 +115,25 @@ fn render(report: &LayoutReport) -> String {
 
 fn cells(report: &LayoutReport, at: usize, c: &Candidate) -> Vec<String> {
     let n = &c.numbers;
-    let about = if n.exact { "" } else { "~" };
-    let mark = if report.recommended == Some(at) { " ★" } else { "" };
+    // Rows may be counted where sizes are guessed: each number has its own mark.
+    let (rows, sizes) = (n.rows_mark(), n.sizes_mark());
+    let star = if report.recommended == Some(at) { " ★" } else { "" };
     let today = if c.origin == Origin::Today { " (today)" } else { "" };
-    let spread = |s: Option<Spread>, text: fn(u64) -> String| {
+    let spread = |s: Option<Spread>, about: &str, text: fn(u64) -> String| {
         s.map_or_else(|| "?".into(), |s| format!("{about}{} / {} / {}", text(s.min), text(s.median), text(s.max)))
     };
-    let partitions = format!("{}{}", if n.at_least { "≥ " } else { about }, grouped(n.partitions));
+    let partitions = format!("{}{}", if n.at_least { "≥ " } else { rows }, grouped(n.partitions));
     let mut cells = vec![
-        format!("{}{today}{mark}", c.label),
+        format!("{}{today}{star}", c.label),
         partitions,
-        spread(n.rows, grouped),
-        spread(n.bytes, bytes),
-        n.skew.map_or_else(|| "?".into(), |s| format!("{about}{s:.1}")),
-        format!("{about}{}", grouped(n.nulls)),
-        format!("{about}{}", grouped(n.files)),
-        n.small_share().map_or_else(|| "–".into(), |s| format!("{:.0} %", s * 100.0)),
+        spread(n.rows, rows, grouped),
+        spread(n.bytes, sizes, bytes),
+        n.skew.map_or_else(|| "?".into(), |s| format!("{rows}{s:.1}")),
+        format!("{rows}{}", grouped(n.nulls)),
+        format!("{sizes}{}", grouped(n.files)),
+        n.small_share().map_or_else(|| "–".into(), |s| format!("{sizes}{:.0} %", s * 100.0)),
         if n.rewrite_bytes == 0 { "–".into() } else { bytes(n.rewrite_bytes) },
-        if n.rewrite_bytes == 0 { "–".into() } else { range(n.extra_bytes()) },
+        if n.rewrite_bytes == 0 { "–".into() } else { n.extra_bytes().text() },
     ];
     if !report.queries.is_empty() {
         let reads = c.reads();
@@ -138,15 +141,6 @@ fn cells(report: &LayoutReport, at: usize, c: &Candidate) -> Vec<String> {
         cells.push(format!("{about}{}, {about}{}", plural(reads.files, "file"), bytes(reads.bytes)));
     }
     cells
-}
-
-/// One number where it is known well enough, else both bounds.
-fn range(r: ByteRange) -> String {
-    match (r.measured, r.is_narrow()) {
-        (true, true) => bytes(r.middle()),
-        (true, false) => format!("{} … {}", bytes(r.low), bytes(r.high)),
-        (false, _) => format!("~{}", bytes(r.middle())),
-    }
 }
 
 fn escape(text: &str) -> String {

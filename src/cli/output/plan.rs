@@ -4,6 +4,7 @@ use serde_json::Value as Json;
 
 use super::table::Table;
 use super::{count, plural, roles};
+use crate::plan::describe::DescribeRow;
 use crate::plan::measures::measures;
 use crate::plan::relayout::Order;
 use crate::plan::script::is_offered;
@@ -88,13 +89,38 @@ fn layout(plan: &Plan) -> String {
     if !plan.compared {
         return String::new();
     }
-    let side = |l: &Layout| format!("{}, {} files", plural(l.partitions, "partition"), count(l.files));
+    let about = match &plan.spec {
+        Spec::Repartition(r) => r.estimate.map(|estimate| estimate.files),
+        _ => None,
+    };
+    let side = |l: &Layout, about: Option<u64>| {
+        let files = match (l.files, about) {
+            (Some(files), _) => plural(files, "file"),
+            (None, Some(files)) => format!("~{}", plural(files, "file")),
+            (None, None) => "? files".to_owned(),
+        };
+        format!("{}, {files}", plural(l.partitions, "partition"))
+    };
     let order = match &layout.order {
         Order::None => String::new(),
         Order::Columns(columns) => format!("; rows sorted by {}", columns.join(", ")),
         Order::ZOrder(columns) => format!("; rows along a Z-order curve through {}", columns.join(", ")),
     };
-    format!("layout   {} → {}{order}\n", side(&plan.layout.before), side(&plan.layout.after))
+    format!("layout   {} → {}{order}\n", side(&plan.layout.before, None), side(&plan.layout.after, about))
+}
+
+/// What DESCRIBE EXTENDED says before and after, side by side; `≠` marks what differs.
+pub fn description(rows: &[DescribeRow]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::default().left("").left("described").left("before").left("after");
+    for row in rows {
+        let text = |side: &Option<String>| side.clone().unwrap_or_else(|| "–".into());
+        let mark = if row.differs() { "≠" } else { "" };
+        table.push([mark.to_owned(), row.name.clone(), text(&row.before), text(&row.after)]);
+    }
+    format!("\n{}", table.render())
 }
 
 /// Whether the plan was refused before any row was compared: its counts are

@@ -57,8 +57,8 @@ impl MeasureRows {
 
     pub fn row(&self, row: usize) -> Sum {
         match self {
-            MeasureRows::Narrow { scale, values } => Sum::Exact { unscaled: values[row].into(), scale: *scale },
-            MeasureRows::Wide { scale, values } => Sum::Exact { unscaled: values[row], scale: *scale },
+            MeasureRows::Narrow { scale, values } => Sum::of(values[row].into(), *scale),
+            MeasureRows::Wide { scale, values } => Sum::of(values[row], *scale),
             MeasureRows::Float(values) => Sum::Float { sum: values[row], compensation: 0.0 },
         }
     }
@@ -68,11 +68,9 @@ impl MeasureRows {
         match (self, value) {
             (_, Value::Int(i)) => match self {
                 MeasureRows::Float(_) => Sum::Float { sum: *i as f64, compensation: 0.0 },
-                MeasureRows::Narrow { scale, .. } | MeasureRows::Wide { scale, .. } => {
-                    Sum::Exact { unscaled: (*i).into(), scale: *scale }
-                }
+                MeasureRows::Narrow { scale, .. } | MeasureRows::Wide { scale, .. } => Sum::of((*i).into(), *scale),
             },
-            (_, Value::Decimal { unscaled, scale }) => Sum::Exact { unscaled: *unscaled, scale: *scale },
+            (_, Value::Decimal { unscaled, scale }) => Sum::of(*unscaled, *scale),
             (_, Value::Float(x)) => Sum::Float { sum: f64::from(*x), compensation: 0.0 },
             (_, Value::Double(x)) => Sum::Float { sum: *x, compensation: 0.0 },
             _ => self.zero(),

@@ -14,8 +14,9 @@ pub async fn discard_staged(store: &TableStore, staged: &Staged) -> usize {
     remove_staged(store, &paths).await
 }
 
-/// Removes staged files that never came into the log, best effort: what stays
-/// is harmless and carries the operation's id. Gives how many stay.
+/// Removes staged files that never came into the log, and the folders that are
+/// empty then; best effort: what stays is harmless and carries the operation's
+/// id. Gives how many files stay.
 pub async fn remove_staged(store: &TableStore, paths: &[Path]) -> usize {
     let mut left = 0;
     for path in paths {
@@ -27,7 +28,19 @@ pub async fn remove_staged(store: &TableStore, paths: &[Path]) -> usize {
             }
         }
     }
+    remove_empty_folders(store, paths);
     left
+}
+
+/// Folders of partitions that no file is in any more. Only a local table has folders.
+fn remove_empty_folders(store: &TableStore, paths: &[Path]) {
+    let Some(root) = store.local_root() else { return };
+    for path in paths {
+        let file = root.join(path.as_ref());
+        // A folder that is not empty stays: `remove_dir` refuses it.
+        let inside = file.ancestors().skip(1).take_while(|folder| *folder != root && folder.starts_with(&root));
+        inside.map_while(|folder| std::fs::remove_dir(folder).ok()).for_each(drop);
+    }
 }
 
 /// The error of a write, with what it had to leave behind.

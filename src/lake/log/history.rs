@@ -12,7 +12,7 @@ use super::version::timestamp;
 use crate::error::{Error, Result};
 use crate::progress::{Phase, Progress};
 use crate::table::file::FileId;
-use crate::table::history::{Commit, FileChange};
+use crate::table::history::{Commit, FileChange, Touched};
 use crate::table::partition::PartitionTuple;
 
 struct Live {
@@ -65,7 +65,8 @@ fn blank(version: u64, timestamp: i64) -> Commit {
         version,
         timestamp,
         info: None,
-        partitions: Vec::new(),
+        touched: Vec::new(),
+        switches: false,
         added: FileChange::default(),
         removed: FileChange::default(),
         changes_metadata: false,
@@ -79,6 +80,8 @@ fn blank(version: u64, timestamp: i64) -> Commit {
 /// add before it.
 struct Walk {
     parser: FileParser,
+    /// The partition columns of the version that was read last.
+    columns: Vec<String>,
     live: HashMap<FileId, Live>,
     /// Files of the oldest version that can be put together.
     base: Vec<Named>,
@@ -91,6 +94,7 @@ impl Walk {
         let usable_from = listing.oldest_usable().unwrap_or(0);
         let mut walk = Walk {
             parser: FileParser::new(snapshot.metadata(), false),
+            columns: snapshot.metadata().partition_columns.clone(),
             live: HashMap::new(),
             base: Vec::new(),
             usable_from,
@@ -99,6 +103,7 @@ impl Walk {
         if !from_zero && usable_from <= snapshot.version() {
             let base = snapshot.at(usable_from).await?;
             walk.parser = FileParser::new(base.metadata(), false);
+            walk.columns.clone_from(&base.metadata().partition_columns);
             for file in base.files(false).await? {
                 walk.base.push(Named::of(&file));
                 walk.live
@@ -115,9 +120,15 @@ impl Walk {
             ..blank(version, time)
         };
         let (mut touched, mut step) = (BTreeSet::new(), Step::default());
+        // Files that go lie under the columns of before.
+        let (mut left, old) = (BTreeSet::new(), self.columns.clone());
         for metadata in lines.iter().filter_map(|l| l.meta_data.as_ref()) {
             commit.changes_metadata = true;
-            self.parser = FileParser::new(&parse_metadata(metadata.clone())?, false);
+            let metadata = parse_metadata(metadata.clone())?;
+            self.parser = FileParser::new(&metadata, false);
+            // The first version has no layout before it.
+            commit.switches = version > 0 && metadata.partition_columns != old;
+            self.columns = metadata.partition_columns;
         }
         for line in lines {
             commit.changes_protocol |= line.protocol.is_some();
@@ -140,7 +151,10 @@ impl Walk {
                 count(&mut commit.removed, was.as_ref().and_then(|w| w.rows), bytes);
                 if remove.data_change {
                     match (was, &remove.partition_values) {
+                        (Some(was), _) if commit.switches => left.insert(was.partition),
                         (Some(was), _) => touched.insert(was.partition),
+                        // Of another layout, which nothing is left to read by.
+                        (None, Some(_)) if commit.switches => false,
                         (None, Some(values)) => touched.insert(self.parser.partition(&remove.path, values)?),
                         (None, None) => false,
                     };
@@ -148,7 +162,10 @@ impl Walk {
                 step.remove(&remove);
             }
         }
-        commit.partitions = touched.into_iter().collect();
+        let layouts = [(old, left), (self.columns.clone(), touched)];
+        let layouts = layouts.into_iter().filter(|(_, tuples)| !tuples.is_empty());
+        commit.touched =
+            layouts.map(|(columns, tuples)| Touched { columns, partitions: tuples.into_iter().collect() }).collect();
         Ok((commit, step))
     }
 }

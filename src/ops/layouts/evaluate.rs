@@ -34,8 +34,8 @@ impl Subject<'_> {
             metadata.partition_columns.iter().filter_map(|c| metadata.schema.index_of(c)).collect();
         // Partition values alone decide: the log is enough.
         let from_log = grouping.inputs().iter().all(|c| partitioned.contains(c));
-        let per_row = self.bytes() as f64 / self.live_rows().max(1) as f64;
-        let estimate = |rows: u64| (rows as f64 * per_row).round() as u64;
+        let cost = self.costs.under(metadata, &grouping).await?;
+        let estimate = |rows: u64| cost.bytes(rows, self.limits.target_file_bytes);
         let (numbers, queries) = if exact || from_log {
             let counted = self.count(&grouping, progress).await?;
             let groups: Vec<(PartitionTuple, u64)> = sorted(counted.rows);
@@ -56,13 +56,13 @@ impl Subject<'_> {
                 .zip(&bytes)
                 .map(|((values, rows), bytes)| Group { values: values.clone(), rows: *rows, bytes: *bytes })
                 .collect();
-            let mut numbers = simulate(&groups, 0, 0, &self.limits);
+            let mut numbers = simulate(&groups, 0, (0, 0), &self.limits);
             numbers.at_least = counted.stopped;
             numbers.exact = !counted.stopped;
             numbers.bytes_after = total;
             (numbers, queries)
         } else {
-            let (numbers, tuples) = self.estimated(&grouping, sample, per_row)?;
+            let (numbers, tuples) = self.estimated(&grouping, sample, &estimate)?;
             let queries = self.queries_on(&grouping, by, sample, &|tuple, rows| {
                 tuples.get(tuple).copied().unwrap_or_else(|| estimate(rows))
             })?;
@@ -89,7 +89,7 @@ impl Subject<'_> {
             files: self.files.len() as u64,
             small_files: small,
             bytes_after: ByteRange::exactly(self.bytes(), true),
-            ..simulate(&groups, 0, 0, &self.limits)
+            ..simulate(&groups, 0, (0, 0), &self.limits)
         };
         let mut candidate = Candidate::new(by.clone(), Origin::Today, numbers, &self.limits);
         candidate.queries = queries::today(&self.files, metadata, &self.queries)?;
@@ -106,7 +106,7 @@ impl Subject<'_> {
         &self,
         grouping: &Grouping,
         sample: &Sample,
-        per_row: f64,
+        estimate: &dyn Fn(u64) -> u64,
     ) -> Result<(Numbers, HashMap<PartitionTuple, u64>)> {
         let rows = Rows::new(sample, self.table.metadata());
         let (numbers, groups) = rows.grouped(grouping)?;
@@ -121,14 +121,15 @@ impl Subject<'_> {
             .zip(counts)
             .map(|(values, n)| {
                 let rows = (n as f64 * weight).round() as u64;
-                Group { values, rows, bytes: (rows as f64 * per_row).round() as u64 }
+                Group { values, rows, bytes: estimate(rows) }
             })
             .collect();
         let unseen = distinct.saturating_sub(found.len() as u64);
         // A partition that the sample missed has fewer rows than one of its rows stands for.
-        let mut numbers = simulate(&found, unseen, ((weight / 2.0) as u64).max(1), &self.limits);
+        let rows = ((weight / 2.0) as u64).max(1);
+        let other = (rows, estimate(rows));
+        let mut numbers = simulate(&found, unseen, other, &self.limits);
         numbers.exact = sample.is_whole();
-        numbers.bytes_after = ByteRange::exactly(self.bytes(), false);
         Ok((numbers, found.into_iter().map(|g| (g.values, g.bytes)).collect()))
     }
 

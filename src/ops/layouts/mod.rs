@@ -1,10 +1,12 @@
 //! What-if: how the table would lie under other layouts, before a byte is
 //! written.
 
+mod cost;
 mod evaluate;
 mod queries;
 mod report;
 
+pub(super) use cost::FileCosts;
 pub use report::{LayoutReport, Sampled};
 
 use std::sync::Arc;
@@ -44,6 +46,7 @@ pub(super) struct Subject<'a> {
     pub files: Vec<DataFile>,
     /// Physical rows of each file.
     pub rows: Vec<u64>,
+    pub costs: FileCosts,
     pub queries: Vec<Predicate>,
     pub limits: Limits,
 }
@@ -137,7 +140,8 @@ impl Subject<'_> {
         let mut files = table.snapshot().files(true).await?;
         files.sort_by(|a, b| (&a.partition, &a.path).cmp(&(&b.partition, &b.path)));
         let rows = physical_rows(table, &files, progress).await?;
-        Ok(Subject { table, files, rows, queries, limits: table.settings.layout.clone() })
+        let costs = FileCosts::read(table, &files, &rows, progress).await?;
+        Ok(Subject { table, files, rows, costs, queries, limits: table.settings.layout.clone() })
     }
 
     pub fn bytes(&self) -> u64 {
@@ -181,7 +185,7 @@ fn index_of(metadata: &Metadata, name: &str) -> Result<usize> {
 }
 
 /// Rows of each file, from the log or else from its footer.
-async fn physical_rows(table: &OpenTable, files: &[DataFile], progress: &Progress) -> Result<Vec<u64>> {
+pub(super) async fn physical_rows(table: &OpenTable, files: &[DataFile], progress: &Progress) -> Result<Vec<u64>> {
     let mut rows: Vec<u64> = files.iter().map(|f| f.num_records.unwrap_or(0)).collect();
     let unknown: Vec<(usize, DataFile)> =
         files.iter().cloned().enumerate().filter(|(_, f)| f.num_records.is_none()).collect();

@@ -10,7 +10,7 @@ use crate::plan::layouts::numbers::file_count;
 use crate::plan::layouts::{Limits, QueryRead};
 use crate::predicate::{Bounds, Predicate};
 use crate::table::schema::PrimitiveType;
-use crate::table::{DataFile, Metadata, Value};
+use crate::table::{DataFile, Field, Metadata, Value};
 
 /// Parses queries and looks for their columns.
 ///
@@ -31,10 +31,35 @@ pub fn parse(texts: &[String], metadata: &Metadata) -> Result<Vec<Predicate>> {
                 )
                 .hint(format!("It has {}.", names.join(", "))))
             }
-            None => Ok(predicate),
+            None => {
+                // A literal that is no value of its column's type is a mistake of
+                // the text, whatever the rows are.
+                predicate.evaluate(&|name| schema.find(name).map(any_value)).map_err(|e| {
+                    Error::new(e.kind, format!("the query \"{text}\": {}", e.message)).hint(e.hint.unwrap_or_default())
+                })?;
+                Ok(predicate)
+            }
         }
     };
     texts.iter().map(one).collect()
+}
+
+/// A value of a column's type.
+fn any_value(field: &Field) -> Value {
+    use PrimitiveType as T;
+    match field.primitive() {
+        Some(T::String) => Value::String(String::new()),
+        Some(T::Long | T::Integer | T::Short | T::Byte) => Value::Int(0),
+        Some(T::Float) => Value::Float(0.0),
+        Some(T::Double) => Value::Double(0.0),
+        Some(T::Decimal { scale, .. }) => Value::Decimal { unscaled: 0, scale: *scale },
+        Some(T::Boolean) => Value::Boolean(false),
+        Some(T::Binary) => Value::Binary(Vec::new()),
+        Some(T::Date) => Value::Date(0),
+        Some(T::Timestamp) => Value::Timestamp(0),
+        Some(T::TimestampNtz) => Value::TimestampNtz(0),
+        None => Value::Null,
+    }
 }
 
 /// The columns that the queries name, each once, as the table calls them.

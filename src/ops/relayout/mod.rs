@@ -1,11 +1,13 @@
 //! The same rows in other files: repartition and optimize, from the request to
 //! the staged files.
 
+mod describe;
 mod optimize;
 mod repartition;
 mod stage;
 mod target;
 
+pub use describe::describe;
 pub use optimize::{OptimizeRequest, prepare_optimize};
 pub use repartition::{RepartitionRequest, prepare_repartition};
 pub(super) use stage::{carry_over, second_look, stage, unlike};
@@ -19,8 +21,10 @@ use crate::engine::local::relayout::{Counted, LayoutJob};
 use crate::error::{Error, ErrorKind, Result};
 use crate::gate::{self, Evidence};
 use crate::lake::Snapshot;
+use crate::plan::layouts::FileCost;
 use crate::plan::relayout::{Relayout, Shape};
-use crate::plan::{FileTotals, Layout, LayoutChange, Plan, PlanPartition, RowTotals, Written, arithmetic};
+use crate::plan::repartition::Estimate;
+use crate::plan::{FileTotals, Layout, LayoutChange, Plan, PlanPartition, RowTotals, Spec, Written, arithmetic};
 use crate::predicate::{Bound, RowExpr, Scope};
 use crate::table::{DataFile, Metadata, PartitionTuple, Schema, Value};
 
@@ -45,10 +49,8 @@ fn job(
     target: Metadata,
     files: Vec<DataFile>,
 ) -> Result<LayoutJob> {
-    let added = match &layout.added {
-        Some(added) => Some(bound(&added.expression, &snapshot.metadata().schema)?),
-        None => None,
-    };
+    let schema = &snapshot.metadata().schema;
+    let added = layout.added.iter().map(|column| bound(&column.expression, schema)).collect::<Result<Vec<_>>>()?;
     Ok(LayoutJob {
         snapshot: snapshot.clone(),
         target,
@@ -70,9 +72,12 @@ fn bound(expression: &str, schema: &Schema) -> Result<Bound> {
 }
 
 /// Puts what was counted into a plan. Every row is there before and after, so
-/// per new partition both are its rows.
+/// per new partition both are its rows. A partition that a switch makes has no
+/// files before it.
 fn fill(plan: &mut Plan, live: &[DataFile], rewritten: &[DataFile], counted: &Counted, after: &Layout) {
     let columns = plan.partition_columns.clone();
+    let is_switch = matches!(&plan.spec, Spec::Repartition(r) if r.from != r.by);
+    let there = |n: u64| if is_switch { 0 } else { n };
     plan.partitions = counted
         .tuples
         .iter()
@@ -84,8 +89,8 @@ fn fill(plan: &mut Plan, live: &[DataFile], rewritten: &[DataFile], counted: &Co
             after: t.rows,
             updated: Some(0),
             unchanged: t.rows,
-            files_before: t.files,
-            bytes_before: t.bytes,
+            files_before: there(t.files),
+            bytes_before: there(t.bytes),
             written: Written { rows: t.rows, checksum: String::new() },
             ..PlanPartition::default()
         })
@@ -122,6 +127,23 @@ fn files_after(shape: Shape, counted: &Counted) -> Option<u64> {
         }
         Shape::TargetBytes(_) => None,
     }
+}
+
+/// What the files of the new partitions will be, about.
+fn estimated(cost: &FileCost, shape: Shape, counted: &Counted) -> Estimate {
+    let mut all = Estimate { files: 0, bytes: 0 };
+    for rows in counted.tuples.iter().map(|t| t.rows).filter(|rows| *rows > 0) {
+        let (files, bytes) = match shape {
+            Shape::FilesPerPartition(files) => {
+                let files = u64::from(files).clamp(1, rows);
+                (files, cost.bytes(rows, u64::MAX).saturating_add(cost.floor.saturating_mul(files - 1)))
+            }
+            Shape::TargetBytes(target) => (cost.files(rows, target), cost.bytes(rows, target)),
+        };
+        all.files = all.files.saturating_add(files);
+        all.bytes = all.bytes.saturating_add(bytes);
+    }
+    all
 }
 
 /// Gates, verdict, and the arithmetic of every plan.

@@ -3,11 +3,13 @@
 use super::super::breakers::breakers;
 use super::super::browse::OpenTable;
 use super::super::context::Context;
+use super::super::layouts::{FileCosts, physical_rows};
 use super::super::numbers::blank;
 use super::super::prepare::names;
 use super::super::refusals::table_refusals;
-use super::{files_after, fill, has_empty, job, judge, target, target_file_size};
+use super::{estimated, files_after, fill, has_empty, job, judge, target, target_file_size};
 use crate::engine::local::relayout::{Counted, count};
+use crate::engine::local::whatif::Grouping;
 use crate::error::{Error, ErrorKind, Result};
 use crate::plan::layouts::{ByColumn, LayoutBy};
 use crate::plan::relayout::{AddedColumn, Order, Shape};
@@ -16,15 +18,15 @@ use crate::plan::{Change, Layout, Plan, Refusal, Spec};
 use crate::predicate::{RowExpr, Side};
 use crate::progress::Progress;
 use crate::table::schema::PrimitiveType;
-use crate::table::{DataType, Metadata};
+use crate::table::{DataType, Field, Metadata};
 
 /// The layout that a table should get.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RepartitionRequest {
-    /// Columns of the table, and at most one expression; none for no partitions.
+    /// Columns of the table and expressions; none for no partitions.
     /// The order of rows is [`Self::order`]'s.
     pub by: LayoutBy,
-    /// An expression's column is an ordinary one, which other writers must supply.
+    /// Columns of expressions are ordinary ones, which other writers must supply.
     pub plain_column: bool,
     pub files_per_partition: Option<u32>,
     /// bytes
@@ -63,10 +65,11 @@ pub async fn prepare_repartition(
     let spec = Spec::Repartition(Repartition {
         from: metadata.partition_columns.clone(),
         by: columns.clone(),
-        protocol: target::raised(table.protocol(), added.as_ref()),
+        protocol: target::raised(table.protocol(), &added),
         added,
         shape,
         order,
+        estimate: None,
         breakers: Vec::new(),
         undoes: request.undoes.clone(),
     });
@@ -83,7 +86,7 @@ pub async fn prepare_repartition(
         return Ok(plan);
     }
     let live = table.files(progress).await?;
-    let after = target::metadata(metadata, &layout.partition_by, layout.added.as_ref(), &plan.id)?;
+    let after = target::metadata(metadata, &layout.partition_by, &layout.added, &plan.id)?;
     let rewritten = if already { Vec::new() } else { live.clone() };
     let counted = count(job(table, table.snapshot(), &layout, after, rewritten.clone())?, progress).await?;
     plan.refusals.extend(empty_strings(metadata, &plan, &counted));
@@ -94,7 +97,10 @@ pub async fn prepare_repartition(
         plan.layout.after = plan.layout.before;
         plan.findings.push("the table has these partition columns already; nothing is to be done".into());
     } else {
-        say(&mut plan, table, &live);
+        say(&mut plan, table, &live)?;
+        let rows = physical_rows(table, &live, progress).await?;
+        let costs = FileCosts::read(table, &live, &rows, progress).await?;
+        let cost = costs.under(metadata, &Grouping::new(&request.by, &metadata.schema)?).await?;
         // What other writers do today may destroy rows on the new layout.
         let breakers = breakers(table, &request.by, progress).await?;
         plan.findings.extend(breakers.iter().map(|breaker| {
@@ -103,30 +109,26 @@ pub async fn prepare_repartition(
         }));
         if let Spec::Repartition(repartition) = &mut plan.spec {
             repartition.breakers = breakers;
+            repartition.estimate = Some(estimated(&cost, shape, &counted));
         }
     }
     judge(&mut plan, table)?;
     Ok(plan)
 }
 
-/// The partition columns that are asked for, and the one that has to be added.
-fn columns(table: &OpenTable, request: &RepartitionRequest) -> Result<(Vec<String>, Option<AddedColumn>)> {
+/// The partition columns that are asked for, and those that have to be added.
+fn columns(table: &OpenTable, request: &RepartitionRequest) -> Result<(Vec<String>, Vec<AddedColumn>)> {
     let usage = |what: String| Error::new(ErrorKind::Usage, what);
-    let (mut columns, mut added): (Vec<String>, Option<AddedColumn>) = (Vec::new(), None);
+    let (mut columns, mut added): (Vec<String>, Vec<AddedColumn>) = (Vec::new(), Vec::new());
     for ByColumn { name, expression: text } in &request.by.columns {
         let column = match text {
             None => names(table, std::slice::from_ref(name))?.remove(0),
             Some(text) => {
-                let column = expression(table, text, name.clone(), !request.plain_column)?;
-                let name = column.name.clone();
-                if added.replace(column).is_some() {
-                    return Err(usage("--by adds two columns; one switch adds one at most".into())
-                        .hint("Add the other one to the table first."));
-                }
-                name
+                added.push(expression(table, text, name.clone(), !request.plain_column)?);
+                name.clone()
             }
         };
-        if columns.contains(&column) {
+        if columns.iter().any(|c| c.eq_ignore_ascii_case(&column)) {
             return Err(usage(format!("--by names {column} twice")));
         }
         columns.push(column);
@@ -226,18 +228,32 @@ fn empty_strings(metadata: &Metadata, plan: &Plan, counted: &Counted) -> Option<
 }
 
 /// What changes besides files, and what a person should know.
-fn say(plan: &mut Plan, table: &OpenTable, live: &[crate::table::DataFile]) {
-    let Spec::Repartition(r) = &plan.spec else { return };
+///
+/// # Errors
+/// `Usage` for an expression that does not fit the table.
+fn say(plan: &mut Plan, table: &OpenTable, live: &[crate::table::DataFile]) -> Result<()> {
+    let Spec::Repartition(r) = &plan.spec else { return Ok(()) };
     let list = |columns: &[String]| if columns.is_empty() { "none".to_owned() } else { columns.join(", ") };
     if r.from != r.by {
         plan.metadata_changes.push(format!("partition columns: {} → {}", list(&r.from), list(&r.by)));
     }
-    if let Some(added) = &r.added {
+    for added in &r.added {
         let kind = if added.generated { "generated column" } else { "column" };
         let after = format!("{kind} {} {} AS {}", added.name, added.data_type, added.expression);
         plan.metadata_changes.push(format!("{after} is added"));
         if !added.generated {
             plan.findings.push(format!("other writers must supply {} themselves from now on", added.name));
+        }
+        // Spark takes apart an instant in the time zone of its session.
+        let schema = &table.metadata().schema;
+        let is_instant = |index: &usize| {
+            matches!(schema.fields.get(*index).and_then(Field::primitive), Some(PrimitiveType::Timestamp))
+        };
+        if super::bound(&added.expression, schema)?.columns().iter().any(|(_, index)| is_instant(index)) {
+            plan.findings.push(format!(
+                "{} is computed in UTC; Spark computes it in the session's time zone: set spark.sql.session.timeZone to UTC for writers",
+                added.name
+            ));
         }
     }
     if let Some(protocol) = &r.protocol {
@@ -253,4 +269,5 @@ fn say(plan: &mut Plan, table: &OpenTable, live: &[crate::table::DataFile]) {
     if r.from != r.by {
         plan.findings.push("readers that stream this table stop at the change of its partition columns".into());
     }
+    Ok(())
 }

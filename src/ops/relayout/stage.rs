@@ -118,7 +118,7 @@ pub fn second_look<'a>(plan: &Plan, fresh: Vec<&'a DataFile>) -> Vec<&'a DataFil
 /// What of the metadata a layout left behind that it should not have touched.
 pub fn unlike(plan: &Plan, before: &Metadata, after: &Metadata) -> Vec<String> {
     let Change::Layout(layout) = plan.spec.lower() else { return Vec::new() };
-    let expected = match target::metadata(before, &layout.partition_by, layout.added.as_ref(), &plan.id) {
+    let expected = match target::metadata(before, &layout.partition_by, &layout.added, &plan.id) {
         Ok(expected) => expected,
         Err(error) => return vec![error.full_message()],
     };
@@ -143,7 +143,7 @@ fn job_of(
     snapshot: &Snapshot,
     files: Vec<DataFile>,
 ) -> Result<LayoutJob> {
-    let after = target::metadata(snapshot.metadata(), &layout.partition_by, layout.added.as_ref(), &plan.id)?;
+    let after = target::metadata(snapshot.metadata(), &layout.partition_by, &layout.added, &plan.id)?;
     job(table, snapshot, layout, after, files)
 }
 

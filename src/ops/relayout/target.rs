@@ -16,14 +16,14 @@ const GENERATED_WRITER: i64 = 4;
 const MAX_COLUMN_ID: &str = "delta.columnMapping.maxColumnId";
 
 /// Only the partition columns change; where no column is added, the schema's
-/// text stays as it is, byte by byte. `id` names an added column's physical name.
+/// text stays as it is, byte by byte. `id` makes the physical names of added columns.
 ///
 /// # Errors
 /// `BadMetadata` for a schema that cannot be added to.
-pub fn metadata(old: &Metadata, by: &[String], added: Option<&AddedColumn>, id: &str) -> Result<Metadata> {
+pub fn metadata(old: &Metadata, by: &[String], added: &[AddedColumn], id: &str) -> Result<Metadata> {
     let mut raw = old.raw.clone();
-    if let Some(added) = added {
-        add_column(&mut raw, old, added, id)?;
+    for column in added {
+        add_column(&mut raw, old, column, id)?;
     }
     raw.insert("partitionColumns".into(), json!(by));
     parse_metadata(raw)
@@ -39,8 +39,9 @@ fn add_column(raw: &mut Map<String, Json>, old: &Metadata, added: &AddedColumn, 
     }
     if old.column_mapping().is_some() {
         let ids = old.schema.fields.iter().filter_map(crate::table::Field::field_id);
-        let used = old.property(MAX_COLUMN_ID).and_then(|n| n.parse().ok()).into_iter().chain(ids).max();
-        let next: i64 = used.unwrap_or(0) + 1;
+        // Also of a column that was added just before.
+        let known = raw.get("configuration").and_then(|c| c.get(MAX_COLUMN_ID)?.as_str()?.parse().ok());
+        let next: i64 = known.into_iter().chain(ids).max().unwrap_or(0) + 1;
         metadata.insert("delta.columnMapping.id".into(), json!(next));
         // The same name in every attempt of one plan.
         let physical = Uuid::from_u128(xxh3_128(format!("{id}/{}", added.name).as_bytes()));
@@ -57,8 +58,8 @@ fn add_column(raw: &mut Map<String, Json>, old: &Metadata, added: &AddedColumn, 
 
 /// What the protocol has to become for a generated column; `None` where it
 /// covers one already.
-pub fn raised(protocol: &Protocol, added: Option<&AddedColumn>) -> Option<RaisedProtocol> {
-    added.filter(|column| column.generated)?;
+pub fn raised(protocol: &Protocol, added: &[AddedColumn]) -> Option<RaisedProtocol> {
+    added.iter().find(|column| column.generated)?;
     let writer_features = match &protocol.writer_features {
         Some(features) if features.iter().any(|f| f == GENERATED) => return None,
         Some(features) => Some(features.iter().cloned().chain([GENERATED.to_owned()]).collect()),
@@ -112,7 +113,7 @@ mod tests {
     #[test]
     fn only_the_partition_columns_change() {
         let before = old(false);
-        let after = metadata(&before, &["a".into()], None, "id").unwrap();
+        let after = metadata(&before, &["a".into()], &[], "id").unwrap();
         let mut expected = before.raw.clone();
         expected.insert("partitionColumns".into(), json!(["a"]));
         assert_eq!(after.raw, expected);
@@ -120,15 +121,26 @@ mod tests {
 
     #[test]
     fn an_added_column_is_generated_and_mapped() {
-        let after = metadata(&old(true), &["m".into()], Some(&month(true)), "id").unwrap();
+        let after = metadata(&old(true), &["m".into()], &[month(true)], "id").unwrap();
         let field = after.schema.field("m").unwrap();
         assert_eq!(field.text("delta.generationExpression"), Some("month(a)"));
         assert_eq!((field.field_id(), after.property(MAX_COLUMN_ID)), (Some(8), Some("8")));
         assert!(field.physical_name().starts_with("col-"));
         assert_eq!(after.property("x.y"), Some("z"));
-        let plain = metadata(&old(false), &["m".into()], Some(&month(false)), "id").unwrap();
+        let plain = metadata(&old(false), &["m".into()], &[month(false)], "id").unwrap();
         assert!(plain.schema.field("m").unwrap().metadata.is_empty());
         assert_eq!(plain.schema.fields[0].comment(), Some("a day"));
+    }
+
+    #[test]
+    fn several_columns_have_ids_of_their_own() {
+        let year = AddedColumn { name: "y".into(), expression: "year(a)".into(), ..month(true) };
+        let after = metadata(&old(true), &["y".into(), "m".into()], &[year, month(true)], "id").unwrap();
+        let ids: Vec<_> = after.schema.fields.iter().map(|f| (f.name.as_str(), f.field_id())).collect();
+        assert_eq!(ids, [("a", Some(4)), ("y", Some(8)), ("m", Some(9))]);
+        assert_eq!(after.property(MAX_COLUMN_ID), Some("9"));
+        let physical = |name: &str| after.schema.field(name).unwrap().physical_name().to_owned();
+        assert_ne!(physical("y"), physical("m"));
     }
 
     #[test]
@@ -139,14 +151,14 @@ mod tests {
             reader_features: features.map(|_| Vec::new()),
             writer_features: features.map(|f| f.iter().map(|f| (*f).to_owned()).collect()),
         };
-        let raise = |protocol: &Protocol| raised(protocol, Some(&month(true)));
+        let raise = |protocol: &Protocol| raised(protocol, &[month(true)]);
         assert_eq!(raise(&protocol(2, None)).unwrap().min_writer, 4);
         assert_eq!(raise(&protocol(5, None)), None);
         let features = raise(&protocol(7, Some(&["appendOnly"]))).unwrap();
         assert_eq!(features.writer_features.unwrap(), ["appendOnly", "generatedColumns"]);
         assert_eq!((features.min_reader, features.min_writer), (3, 7));
         assert_eq!(raise(&protocol(7, Some(&["generatedColumns"]))), None);
-        assert_eq!(raised(&protocol(2, None), Some(&month(false))), None);
-        assert_eq!(raised(&protocol(2, None), None), None);
+        assert_eq!(raised(&protocol(2, None), &[month(false)]), None);
+        assert_eq!(raised(&protocol(2, None), &[]), None);
     }
 }

@@ -10,15 +10,13 @@ use super::super::rebase::partitions;
 use crate::engine::local::verify::{Measured, Total};
 use crate::error::Result;
 use crate::plan::{Plan, PlanPartition};
-use crate::table::number::{Sum, parse_decimal};
+use crate::table::number::Sum;
+use crate::table::wide::Wide;
 use crate::table::{Metadata, PartitionTuple};
 
 /// Float sums in another order differ by their rounding: by this share of the
 /// values that were added, at most.
 const FLOAT_SHARE: f64 = 1e-9;
-
-/// Unscaled sums of decimals beyond this may have been cut off at 128 bits.
-const NEAR_THE_END: u128 = 10u128.pow(37);
 
 /// Differences, in words; `gone` and `come` are the files that the commit
 /// removed and added.
@@ -54,18 +52,13 @@ fn difference(partition: &PlanPartition, name: &str, gone: Option<Total>, come: 
     let mut change = come.sum;
     change.add(gone.sum.negated());
     let same = match change {
-        Sum::Exact { unscaled, scale } => {
-            let parse = |text: &str| parse_decimal(text, u8::MAX, scale);
-            match (parse(before), parse(after)) {
-                (Some(before), Some(after)) => {
-                    let added = (gone.absolute + come.absolute) * 10f64.powi(i32::from(scale));
-                    let largest = before.unsigned_abs().max(after.unsigned_abs()).max(unscaled.unsigned_abs());
-                    // A sum that left 128 bits on the way says nothing.
-                    largest > NEAR_THE_END || added > NEAR_THE_END as f64 || after.checked_sub(before) == Some(unscaled)
-                }
-                _ => false,
+        Sum::Exact { sum, scale } => match (Wide::parse(before, scale), Wide::parse(after, scale)) {
+            (Some(mut before), Some(after)) => {
+                before.add(sum);
+                before == after
             }
-        }
+            _ => false,
+        },
         Sum::Float { .. } => {
             let parse = |text: &str| text.parse::<f64>().ok();
             match (parse(before), parse(after)) {
@@ -100,7 +93,7 @@ mod tests {
     }
 
     fn exact(unscaled: i128) -> Option<Total> {
-        Some(Total { sum: Sum::Exact { unscaled, scale: 2 }, absolute: 0.0 })
+        Some(Total { sum: Sum::of(unscaled, 2), absolute: 0.0 })
     }
 
     fn float(sum: f64) -> Option<Total> {
@@ -125,9 +118,11 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_that_was_cut_off_says_nothing() {
-        let end = "1701411834604692317316873037158841057.27";
-        assert_eq!(difference(&planned(end, end), "amount", None, exact(3)), None);
+    fn sums_beyond_128_bits_are_held_to_the_cent() {
+        let (before, after) = ("1999999999999999999999999999999999999.98", "2999999999999999999999999999999999999.97");
+        let largest = 99_999_999_999_999_999_999_999_999_999_999_999_999;
+        assert_eq!(difference(&planned(before, after), "amount", None, exact(largest)), None);
+        assert!(difference(&planned(before, after), "amount", None, exact(largest - 1)).is_some());
     }
 
     #[test]

@@ -52,6 +52,13 @@ pub struct WriterUse {
     /// The log does not say that the overwrite was a dynamic one: it left other
     /// partitions alone.
     pub inferred: bool,
+    /// The table's partition columns at its last commit, where they were others
+    /// than today's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wrote_on: Option<Vec<String>>,
+    /// The columns of its predicate, where that is understood.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predicate_columns: Option<Vec<String>>,
 }
 
 /// What the last dynamic overwrite would have done on the new layout.
@@ -137,6 +144,8 @@ pub fn writers(commits: &[Commit]) -> Vec<WriterUse> {
                 partition_by: partition_by.clone(),
                 predicate: predicate.clone().filter(|_| kind == BreakerKind::ReplaceWhere),
                 inferred: kind == BreakerKind::DynamicOverwrite && said.is_none(),
+                wrote_on: None,
+                predicate_columns: None,
             });
             entry.commits += 1;
         }
@@ -191,35 +200,26 @@ fn who(commit: &Commit) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// What a writer would do on the new layout.
+/// What a writer would do on the new layout; `None` where the switch changes
+/// nothing for it.
 pub fn judge(found: &WriterUse, today: &[String], by: &LayoutBy, collateral: Option<Collateral>) -> Option<Breaker> {
     let new = by.names();
-    let same = new.len() == today.len() && new.iter().zip(today).all(|(a, b)| a.eq_ignore_ascii_case(b));
-    if same {
+    if same(&new, today) {
         return None;
     }
-    let target =
-        if new.is_empty() { "the whole table".to_owned() } else { format!("partitions of {}", new.join(", ")) };
-    let (effect, danger) = match found.kind {
-        BreakerKind::DynamicOverwrite => dynamic(found, today, &new, &target, collateral),
+    // Without an expression the columns are the very ones that it wrote on.
+    let plain = by.columns.iter().all(|c| c.expression.is_none());
+    let (effect, danger, collateral) = match found.kind {
+        BreakerKind::DynamicOverwrite => dynamic(found, today, &new, plain, collateral),
         BreakerKind::PartitionBy => {
-            let named = found.partition_by.join(", ");
-            let said = match new.is_empty() {
-                true => "the table would have no partition columns".to_owned(),
-                false => format!("the table would be partitioned by {}", new.join(", ")),
-            };
-            (format!("it names partitionBy({named}), and {said}: its next write would fail"), true)
+            let (effect, danger) = named(&found.partition_by, today, &new)?;
+            (effect, danger, None)
         }
-        BreakerKind::ReplaceWhere => {
-            let text = found.predicate.as_deref().unwrap_or("?");
-            let said = format!(
-                "it replaces the rows where {text}; that stays right, but {target} hold other rows too, so that their files would be rewritten and not just dropped"
-            );
-            (said, false)
-        }
+        BreakerKind::ReplaceWhere => (replace_where(found, today, &new)?, false, None),
         BreakerKind::Stream => (
             "a stream writes to the table: stop it for the switch; if it names partition columns, its next batch would fail".into(),
             true,
+            None,
         ),
         BreakerKind::ChangeFeed => return None,
     };
@@ -235,20 +235,98 @@ pub fn judge(found: &WriterUse, today: &[String], by: &LayoutBy, collateral: Opt
     })
 }
 
+/// The same columns in the same order, as engines compare them.
+fn same(a: &[String], b: &[String]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.eq_ignore_ascii_case(b))
+}
+
+fn all_of(some: &[String], all: &[String]) -> bool {
+    some.iter().all(|c| all.iter().any(|a| a.eq_ignore_ascii_case(c)))
+}
+
+/// A writer that names its partition columns: it fails wherever they are not the
+/// table's. `None` where it names neither today's nor the new ones: it fails
+/// already, and the switch is not to blame.
+fn named(names: &[String], today: &[String], new: &[String]) -> Option<(String, bool)> {
+    let text = names.join(", ");
+    if same(names, new) {
+        return Some((format!("it names partitionBy({text}), which fails today and would work again"), false));
+    }
+    if !same(names, today) {
+        return None;
+    }
+    let said = match new.is_empty() {
+        true => "the table would have no partition columns".to_owned(),
+        false => format!("the table would be partitioned by {}", new.join(", ")),
+    };
+    Some((format!("it names partitionBy({text}), and {said}: its next write would fail"), true))
+}
+
+/// Whole partitions are replaced where the predicate asks for partition columns
+/// only. `None` where that is so on the new layout, and where it is not so today.
+fn replace_where(found: &WriterUse, today: &[String], new: &[String]) -> Option<String> {
+    if let Some(columns) = &found.predicate_columns
+        && (all_of(columns, new) || !all_of(columns, today))
+    {
+        return None;
+    }
+    let text = found.predicate.as_deref().unwrap_or("?");
+    let holds = match new.is_empty() {
+        true => "the whole table holds other rows too".to_owned(),
+        false => format!("partitions of {} hold other rows too", new.join(", ")),
+    };
+    Some(format!(
+        "it replaces the rows where {text}; that stays right, but {holds}, so that their files would be rewritten and not just dropped"
+    ))
+}
+
+/// Effect, danger, and what it would have deleted.
 fn dynamic(
     found: &WriterUse,
     today: &[String],
     new: &[String],
-    target: &str,
+    plain: bool,
     collateral: Option<Collateral>,
-) -> (String, bool) {
+) -> (String, bool, Option<Collateral>) {
+    let names = &found.partition_by;
+    // An overwrite that is known to be dynamic is Spark's, which records only
+    // columns that the job names.
+    let named = !found.inferred && !names.is_empty();
+    let wrote_on = match found.wrote_on.as_deref() {
+        None if named && same(names, new) => new,
+        then => then.unwrap_or(today),
+    };
+    if named && !same(names, today) && !same(names, new) {
+        let said =
+            format!("it names partitionBy({}), which are not today's columns: it fails already", names.join(", "));
+        return (said, false, None);
+    }
+    if plain && same(wrote_on, new) {
+        let said = match new.is_empty() {
+            true => {
+                "it wrote when the table had no partition columns, and would replace the whole table again".to_owned()
+            }
+            false => format!(
+                "it wrote when the table was partitioned by {}, and would replace whole partitions of it again",
+                new.join(", ")
+            ),
+        };
+        return (said, false, None);
+    }
+    let (effect, danger) = overwritten(found, wrote_on, new, collateral);
+    (effect, danger, collateral)
+}
+
+fn overwritten(found: &WriterUse, today: &[String], new: &[String], collateral: Option<Collateral>) -> (String, bool) {
+    let target =
+        if new.is_empty() { "the whole table".to_owned() } else { format!("partitions of {}", new.join(", ")) };
     let guess = if found.inferred { " (the log does not say so; it left other partitions alone)" } else { "" };
     let slice = if today.is_empty() { "the whole table".to_owned() } else { today.join(", ") };
     let finer = !today.is_empty() && today.iter().all(|c| new.iter().any(|n| n.eq_ignore_ascii_case(c)));
     match collateral {
         Some(c) if c.lost > 0 => {
             let into = match new.is_empty() {
-                true => "the whole table".to_owned(),
+                true => target,
                 false => format!(
                     "{} partition{} of {}",
                     grouped(c.partitions),
@@ -273,7 +351,7 @@ fn dynamic(
         ),
         Some(c) => (
             format!(
-                "its {} rows fall into {target} that hold no other rows today; that may change{guess}",
+                "its {} rows fall into {target}, without any other rows in there today; that may change{guess}",
                 grouped(c.rows)
             ),
             false,

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use by::{ByColumn, LayoutBy};
 pub use limits::Limits;
-pub use numbers::{ByteRange, Group, Numbers, Spread, distinct_estimate, simulate};
+pub use numbers::{ByteRange, FileCost, Group, Numbers, Spread, distinct_estimate, simulate};
 
 /// Where a candidate comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

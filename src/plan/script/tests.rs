@@ -264,13 +264,23 @@ fn going_back_is_a_restore_or_a_refusal() {
         partitions: None,
         data_only: false,
         files_lost: 0,
+        switches: false,
+        breakers: Vec::new(),
     };
     let chosen = Restore { partitions: Some("d = 'a'".into()), ..restore.clone() };
     let refused = script(&plan(Spec::Restore(chosen)), &facts(), Engine::SparkSql).unwrap_err();
     assert_eq!(refused.kind, ErrorKind::Refused);
     assert_eq!(write_of(Spec::Restore(restore)), "RESTORE TABLE delta.`/lake/gold` TO VERSION AS OF 7;");
     let undo = |version| {
-        Spec::Undo(Undo { undoes: "x".into(), undoes_version: version, files: Default::default(), metadata: false })
+        Spec::Undo(Undo {
+            undoes: "x".into(),
+            undoes_version: version,
+            files: Default::default(),
+            metadata: false,
+            same_rows: false,
+            switches: false,
+            breakers: Vec::new(),
+        })
     };
     assert_eq!(write_of(undo(12)), "RESTORE TABLE delta.`/lake/gold` TO VERSION AS OF 11;");
     for engine in Engine::ALL {

@@ -144,7 +144,7 @@ impl Cursor<'_> {
         if self.sees_any(&["OVER", "FILTER"]) {
             return Err(self
                 .mistake("window functions and aggregates see more than one row")
-                .hint("Compute them into a column of the source first."));
+                .hint("Compute them into a column first."));
         }
         if arguments.len() < fewest || arguments.len() > most {
             let wanted = match (fewest, most) {
@@ -326,5 +326,5 @@ fn wrong_count(sql: &str, at: usize, word: &str, wanted: &str, got: usize) -> Er
 
 fn unknown_function(sql: &str, at: usize, name: &str) -> Error {
     mistake(sql, at, format!("the function {name} is not supported here"))
-        .hint(format!("Functions are {}; compute others into a column of the source.", Function::names()))
+        .hint(format!("Functions are {}; compute others into a column first.", Function::names()))
 }

@@ -16,6 +16,15 @@ fn null_and_empty_string_stay_apart() {
 }
 
 #[test]
+fn both_zeros_are_one_partition() {
+    for zero in [Value::Double(-0.0), Value::Double(0.0), Value::Float(-0.0)] {
+        assert_eq!(zero.to_partition_text().as_deref(), Some("0.0"));
+    }
+    assert_eq!(Value::Double(f64::NAN).to_partition_text().as_deref(), Some("NaN"));
+    assert_eq!(Value::Double(f64::NEG_INFINITY).to_partition_text().as_deref(), Some("-Infinity"));
+}
+
+#[test]
 fn a_float_is_shown_as_it_is_written() {
     assert_eq!(Value::Float(0.1).to_json(), serde_json::json!(0.1));
     assert_eq!(Value::Float(-1.5e30).to_json(), serde_json::json!(-1.5e30));

@@ -156,6 +156,10 @@ fn shape(spec: &Repartition) -> String {
         Shape::FilesPerPartition(n) => format!("{n} files a partition"),
         Shape::TargetBytes(size) => format!("files of up to {}", bytes(size)),
     };
+    let files = match &spec.estimate {
+        Some(e) => format!("{files}: ~{}, ~{}", count(e.files, "file", "files"), bytes(e.bytes)),
+        None => files,
+    };
     match &spec.order {
         Order::None => files,
         Order::Columns(by) => format!("{files}, rows sorted by {}", escape_controls(&by.join(", "))),

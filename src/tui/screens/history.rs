@@ -118,11 +118,14 @@ fn day(time: i64, now: i64) -> String {
 /// The partitions of a commit: the only column's values, a few of them, how many.
 fn touched(commit: &Commit, columns: &[String]) -> String {
     const SHOWN: usize = 3;
-    if columns.is_empty() {
-        return String::new();
-    }
-    let texts: Vec<String> = commit.partitions.iter().take(SHOWN).map(ToString::to_string).collect();
-    match commit.partitions.len() {
+    // Under today's columns the values are enough.
+    let text = |(then, tuple): (&[String], &PartitionTuple)| match then == columns {
+        true => tuple.to_string(),
+        false => tuple.label(then),
+    };
+    let texts: Vec<String> = commit.partitions().take(SHOWN).map(text).filter(|text| !text.is_empty()).collect();
+    match commit.partitions().count() {
+        _ if columns.is_empty() && texts.is_empty() => String::new(),
         0 => "–".into(),
         n if n > SHOWN => format!("{}, … {n} in all", texts.join(", ")),
         _ => texts.join(", "),

@@ -192,7 +192,7 @@ fn heading(screen: &LayoutsScreen, cells: usize) -> String {
         return format!("by {today}: as the table lies today");
     }
     let names = format!("by {today} → {}", escape_controls(&row.candidate.label));
-    let extra = format!("+{} until VACUUM", layouts_table::range(n.extra_bytes()));
+    let extra = format!("+{} until VACUUM", n.extra_bytes().text());
     // Where both do not fit, what is rewritten stands in the pane below only.
     let full = format!(" · rewrites {}, {extra}", bytes(n.rewrite_bytes));
     let cost = if width(&names) + width(&full) <= cells { full } else { format!(" · {extra}") };

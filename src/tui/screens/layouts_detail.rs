@@ -5,7 +5,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::layouts::{LayoutsScreen, Pane, Row};
-use super::layouts_table::{about_bytes, about_files, range, reads, written_out};
+use super::layouts_table::{about_files, reads, written_out};
 use crate::ops::LayoutReport;
 use crate::plan::layouts::{Limits, Numbers, Origin, QueryRead, Spread};
 use crate::table::number::{bytes, grouped};
@@ -147,7 +147,7 @@ fn strips(before: &Row, after: &Row, cells: usize) -> Vec<Vec<Piece>> {
     let strip = |name: &str, row: &Row, each: u64| {
         let n = &row.candidate.numbers;
         let files = count(n.files, "file", "files");
-        let said = format!("{}{files} of {}{}", about_files(row), about_bytes(n), bytes(each));
+        let said = format!("{}{files} of {}{}", about_files(row), n.sizes_mark(), bytes(each));
         let room = cells.saturating_sub(36).max(8);
         let shown = usize::try_from(n.files).unwrap_or(usize::MAX).min(room);
         let marks: String = std::iter::repeat_n(level(each, largest), shown).collect();
@@ -188,7 +188,7 @@ fn bars(today: &Row, row: &Row, report: &LayoutReport, cells: usize) -> Vec<Vec<
 /// The numbers of the row under the cursor, in full.
 fn numbers(text: &mut Text, row: &Row, limits: &Limits) {
     let n = &row.candidate.numbers;
-    let about = if n.exact { "" } else { "~" };
+    let about = n.rows_mark();
     let spread = |sizes: Option<Spread>, about: &str, words: fn(u64) -> String| {
         sizes.map_or_else(|| "?".into(), |s| written_out(s, about, words))
     };
@@ -200,14 +200,14 @@ fn numbers(text: &mut Text, row: &Row, limits: &Limits) {
     text.fact("partitions", format!("{at_least}{}, skew {skew}, {nulls}", grouped(n.partitions)));
     let which = if n.partitions == 1 { "" } else { " (smallest / middle / largest partition)" };
     text.fact("rows", format!("{}{which}", spread(n.rows, about, grouped)));
-    text.fact("size", spread(n.bytes, about_bytes(n), bytes));
+    text.fact("size", spread(n.bytes, n.sizes_mark(), bytes));
     let small = match row.wish.small_share(n, limits) {
         None => "some of them small".to_owned(),
         Some(share) => format!("{:.0} % below {}", share * 100.0, bytes(limits.small_file_bytes)),
     };
     text.fact("files", format!("{}{}, {small}", about_files(row), grouped(n.files)));
     if row.candidate.origin != Origin::Today {
-        let extra = range(n.extra_bytes());
+        let extra = n.extra_bytes().text();
         text.fact("rewrite", format!("{} to read and write; +{extra} until VACUUM", bytes(n.rewrite_bytes)));
     }
 }

@@ -3,7 +3,7 @@
 
 use super::layouts::{LayoutsScreen, Row};
 use crate::ops::LayoutReport;
-use crate::plan::layouts::{ByteRange, Limits, Numbers, Origin, QueryRead, Spread};
+use crate::plan::layouts::{Limits, Origin, QueryRead, Spread};
 use crate::table::number::{bytes, grouped};
 use crate::table::value::escape_controls;
 use crate::tui::text::count;
@@ -117,7 +117,7 @@ impl Rows for Table<'_> {
         let (Some(report), Some(shown)) = (self.report, self.rows.get(row)) else { return Cell::dim("") };
         let Some(what) = self.whats().get(column).copied() else { return Cell::dim("") };
         let (c, n) = (&shown.candidate, &shown.candidate.numbers);
-        let about = if n.exact { "" } else { "~" };
+        let about = n.rows_mark();
         match what {
             What::Label => {
                 let star = if report.recommended == Some(row) { "★ " } else { "" };
@@ -137,7 +137,7 @@ impl Rows for Table<'_> {
             What::Rows => Cell::text(self.spread(n.rows, about, grouped)),
             What::Files => Cell::text(format!("{}{}", about_files(shown), grouped(n.files))),
             What::Queries => self.queries(shown),
-            What::Size => Cell::text(self.spread(n.bytes, about_bytes(n), bytes)),
+            What::Size => Cell::text(self.spread(n.bytes, n.sizes_mark(), bytes)),
             What::Small => small(shown, self.limits),
             What::Skew => Cell::text(n.skew.map_or_else(|| "?".into(), |s| format!("{about}{s:.1}"))),
             What::Nulls => Cell::dim(format!("{about}{}", grouped(n.nulls))),
@@ -150,15 +150,6 @@ pub fn reads(row: &Row) -> Option<QueryRead> {
     (!row.candidate.queries.is_empty()).then(|| row.candidate.reads())
 }
 
-/// Sizes are sure once every byte was measured; counting rows does not tell them.
-pub fn about_bytes(n: &Numbers) -> &'static str {
-    if n.exact && is_exact(n.bytes_after) { "" } else { "~" }
-}
-
-fn is_exact(size: ByteRange) -> bool {
-    size.measured && size.low == size.high
-}
-
 pub fn about_files(row: &Row) -> &'static str {
     if row.wish.knows_files(row.candidate.origin, &row.candidate.numbers) { "" } else { "~" }
 }
@@ -169,15 +160,6 @@ pub fn written_out(s: Spread, about: &str, text: fn(u64) -> String) -> String {
         return format!("{about}{}", text(s.max));
     }
     format!("{about}{} / {} / {}", text(s.min), text(s.median), text(s.max))
-}
-
-/// `303 KB`, `~303 KB`, or both ends of a wide range.
-pub fn range(size: ByteRange) -> String {
-    match (is_exact(size), size.measured && !size.is_narrow()) {
-        (true, _) => bytes(size.middle()),
-        (false, true) => format!("{} … {}", bytes(size.low), bytes(size.high)),
-        (false, false) => format!("~{}", bytes(size.middle())),
-    }
 }
 
 fn small(row: &Row, limits: &Limits) -> Cell {

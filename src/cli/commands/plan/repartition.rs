@@ -1,11 +1,11 @@
 //! `partwise plan repartition`
 
-use super::road::{PlanArgs, carry_on};
+use super::road::{PlanArgs, carry_on_described};
 use crate::cli::Session;
 use crate::cli::args::{column_name, file_size};
 use crate::cli::output::Answer;
 use crate::error::Result;
-use crate::ops::{At, OpenTable, Prepared, RepartitionRequest, prepare_repartition};
+use crate::ops::{At, OpenTable, Prepared, RepartitionRequest, describe, prepare_repartition};
 use crate::plan::layouts::LayoutBy;
 use crate::plan::relayout::Order;
 
@@ -14,11 +14,11 @@ pub struct Args {
     /// A path, a file:// URL, or lake.name from the config
     #[arg(value_name = "TABLE")]
     table: String,
-    /// The new partition columns; none for no partitions. An expression with a
-    /// name adds a generated column: "date_trunc('month', ts) AS ts_month"
+    /// The new partition columns; none for no partitions. Each expression with a
+    /// name adds a generated column: "year(ts) AS y, month(ts) AS mo"
     #[arg(long, value_name = "A,B", value_parser = LayoutBy::parse)]
     by: LayoutBy,
-    /// The column of an expression is an ordinary one, which other writers must supply
+    /// Columns of expressions are ordinary ones, which other writers must supply
     #[arg(long)]
     plain_column: bool,
     /// So many files in each partition, with about as many rows each
@@ -54,5 +54,6 @@ pub async fn run(args: Args, session: &Session) -> Result<Answer> {
     };
     let table = OpenTable::open(&session.context, &args.table, At::Latest).await?;
     let plan = prepare_repartition(&session.context, &table, &request, &session.progress).await?;
-    carry_on(session, Prepared { plan, rows: None }, &args.plan).await
+    let described = describe(&table, &plan).await?;
+    carry_on_described(session, Prepared { plan, rows: None }, &args.plan, &described).await
 }

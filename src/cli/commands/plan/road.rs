@@ -19,6 +19,7 @@ use crate::ops::{
     ApplyOptions, ApplyReport, At, OpenTable, OverwriteMode, Prepared, Strategy, apply, from_statement, plan_file,
     prepare,
 };
+use crate::plan::describe::DescribeRow;
 use crate::plan::{GateStatus, Plan, Verdict};
 
 /// Flags of everything that may end in a commit.
@@ -117,6 +118,16 @@ fn read_statement(file: &Path) -> Result<String> {
 
 /// From a fresh plan: print it, or carry it out where `--apply` asks for that.
 pub async fn carry_on(session: &Session, prepared: Prepared, args: &PlanArgs) -> Result<Answer> {
+    carry_on_described(session, prepared, args, &[]).await
+}
+
+/// As [`carry_on`]; shows the table's description before and after too.
+pub async fn carry_on_described(
+    session: &Session,
+    prepared: Prepared,
+    args: &PlanArgs,
+    described: &[DescribeRow],
+) -> Result<Answer> {
     let Prepared { mut plan, rows } = prepared;
     override_gates(&mut plan, &args.end.overrides);
     if let Some(file) = &args.out {
@@ -125,12 +136,19 @@ pub async fn carry_on(session: &Session, prepared: Prepared, args: &PlanArgs) ->
     let looked = look(session, &plan, rows.as_ref(), &args.look).await?;
     if args.apply && plan.verdict != Verdict::Blocked {
         session.narrator.hush();
-        write(&human(&plan, &looked));
+        write(&(human(&plan, &looked) + &output::plan::description(described)));
         session.narrator.go_on();
         return finish(session, &plan, &args.end).await;
     }
-    let answer =
-        if session.json { Answer::json(&to_json(&plan, &looked)?)? } else { Answer::text(human(&plan, &looked)) };
+    let answer = if session.json {
+        let mut object = to_json(&plan, &looked)?;
+        if !described.is_empty() {
+            object["describe"] = serde_json::json!(described);
+        }
+        Answer::json(&object)?
+    } else {
+        Answer::text(human(&plan, &looked) + &output::plan::description(described))
+    };
     Ok(answer.with_code(verdict_code(&plan)))
 }
 

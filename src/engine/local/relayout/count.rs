@@ -48,7 +48,7 @@ struct Local {
 /// Counts the live rows of the job's files by new partition.
 ///
 /// # Errors
-/// `MissingFiles`, `BadDataFile`, `Storage`, `Cancelled`; `Usage` where the
+/// `MissingFiles`, `BadDataFile`, `Storage`, `Cancelled`; `Usage` where an
 /// added column's expression fails on a row.
 pub async fn count(job: LayoutJob, progress: &Progress) -> Result<Counted> {
     progress.enter(Phase::Reading, job.files.len() as u64, job.files.iter().map(|f| f.size).sum());

@@ -43,11 +43,11 @@ pub struct LayoutJob {
     /// What the files belong to.
     pub snapshot: Snapshot,
     /// What the new files are written under: the same columns in the same
-    /// order, and behind them the added one.
+    /// order, and behind them the added ones.
     pub target: Metadata,
     pub layout: Relayout,
-    /// The added column's expression over the table's columns.
-    pub added: Option<Bound>,
+    /// The added columns' expressions over the table's columns.
+    pub added: Vec<Bound>,
     pub files: Vec<DataFile>,
     pub spilling: Spilling,
     /// Seeds the hashes that the proof goes by.

@@ -153,19 +153,9 @@ impl Out {
             .try_for_each(|folder| self.store.sync_folder(folder).context(ErrorKind::Storage, || failed(folder)))
     }
 
-    /// Removes what was written, and the folders that are empty then. Gives how
-    /// many files could not be removed.
+    /// Removes what was written. Gives how many files could not be removed.
     pub async fn discard(&self) -> usize {
-        let paths = self.paths();
-        let left = remove_staged(&self.store, &paths).await;
-        let Some(root) = self.store.local_root() else { return left };
-        for path in paths {
-            let file = root.join(path.as_ref());
-            // A folder that is not empty stays: `remove_dir` refuses it.
-            let inside = file.ancestors().skip(1).take_while(|folder| **folder != root);
-            inside.map_while(|folder| std::fs::remove_dir(folder).ok()).for_each(drop);
-        }
-        left
+        remove_staged(&self.store, &self.paths()).await
     }
 }
 

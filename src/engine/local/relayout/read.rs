@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use deltalake::arrow::array::{ArrayRef, RecordBatch};
-use deltalake::arrow::datatypes::SchemaRef;
+use deltalake::arrow::datatypes::{DataType, SchemaRef};
 use futures::TryStreamExt;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
@@ -17,6 +17,7 @@ use super::{LayoutJob, workers};
 use crate::error::{Context, Error, ErrorKind, Result};
 use crate::lake::data::{DataReader, LiveBatch, TableLayout, array_of, value_at};
 use crate::lake::log::deletion_vectors::readable;
+use crate::predicate::Bound;
 use crate::progress::Progress;
 use crate::table::Value;
 
@@ -29,7 +30,7 @@ pub struct Reading {
     pub job: LayoutJob,
     source: DataReader,
     pub target: Arc<TableLayout>,
-    /// The columns that files have: all but the added one.
+    /// The columns that files have: all but the added ones.
     pub columns: Vec<usize>,
     /// Places in the old partition tuples of strings that become data.
     leaving: Vec<usize>,
@@ -102,31 +103,22 @@ impl Reading {
         self.source.read_part(&file, columns, None, &part.within).await
     }
 
-    /// The added column of some rows; `columns` are those of the batch.
+    /// The added columns of some rows; `columns` are those of the batch.
     ///
     /// # Errors
-    /// `Usage` where the expression fails on a row.
-    pub fn added(&self, batch: &RecordBatch, columns: &[usize]) -> Result<Option<ArrayRef>> {
-        let Some(bound) = &self.job.added else { return Ok(None) };
-        let places: Vec<(usize, usize)> = bound
-            .columns()
-            .iter()
-            .filter_map(|(_, column)| Some((*column, columns.iter().position(|c| c == column)?)))
-            .collect();
-        let place = |column: usize| places.iter().find(|(c, _)| *c == column).map(|(_, place)| *place);
-        let values = (0..batch.num_rows())
-            .map(|row| {
-                bound.evaluate(&|_, column| {
-                    place(column).map_or(Value::Null, |place| value_at(batch.column(place).as_ref(), row))
-                })
-            })
-            .collect::<Result<Vec<Value>>>()?;
+    /// `Usage` where an expression fails on a row.
+    pub fn added(&self, batch: &RecordBatch, columns: &[usize]) -> Result<Vec<ArrayRef>> {
         let schema = self.schema();
-        let Some(field) = schema.fields().last() else { return Ok(None) };
-        Ok(Some(array_of(&values, field.data_type())?))
+        let fields = schema.fields().iter().skip(self.columns.len());
+        self.job
+            .added
+            .iter()
+            .zip(fields)
+            .map(|(bound, field)| computed(bound, batch, columns, field.data_type()))
+            .collect()
     }
 
-    /// A full-width batch with the added column.
+    /// A full-width batch with the added columns.
     ///
     /// # Errors
     /// As [`Reading::added`].
@@ -141,6 +133,24 @@ impl Reading {
     pub fn bytes(&self, part: &Part) -> u64 {
         self.job.files[part.file].size / part.of.max(1)
     }
+}
+
+/// An expression's value for each row of a batch with some of the table's `columns`.
+fn computed(bound: &Bound, batch: &RecordBatch, columns: &[usize], data_type: &DataType) -> Result<ArrayRef> {
+    let places: Vec<(usize, usize)> = bound
+        .columns()
+        .iter()
+        .filter_map(|(_, column)| Some((*column, columns.iter().position(|c| c == column)?)))
+        .collect();
+    let place = |column: usize| places.iter().find(|(c, _)| *c == column).map(|(_, place)| *place);
+    let values = (0..batch.num_rows())
+        .map(|row| {
+            bound.evaluate(&|_, column| {
+                place(column).map_or(Value::Null, |place| value_at(batch.column(place).as_ref(), row))
+            })
+        })
+        .collect::<Result<Vec<Value>>>()?;
+    array_of(&values, data_type)
 }
 
 /// Works on pieces, a few at the same time; each task keeps a state of its own.

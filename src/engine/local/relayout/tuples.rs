@@ -8,7 +8,7 @@ use super::super::hash;
 use super::super::keys::HashIndex;
 use super::super::scan::Partitions;
 use super::read::Reading;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::lake::data::value_at;
 use crate::table::PartitionTuple;
 
@@ -58,21 +58,33 @@ impl Tuples {
 pub struct TupleColumns {
     /// Columns of the table that have to be read, by their index.
     pub read: Vec<usize>,
-    /// For each partition column its place among `read`; `None`: the added one.
-    places: Vec<Option<usize>>,
+    /// For each partition column where its values are.
+    places: Vec<Place>,
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    /// Among the columns that are read.
+    Read(usize),
+    /// Among the added ones.
+    Added(usize),
 }
 
 impl TupleColumns {
     pub fn new(reading: &Reading) -> TupleColumns {
         let indexes = reading.target.partition_indexes();
-        let is_file_column = |column: &usize| *column < reading.columns.len();
-        let mut read: Vec<usize> = indexes.iter().copied().filter(is_file_column).collect();
-        if indexes.iter().any(|column| !is_file_column(column)) {
+        let own = reading.columns.len();
+        let mut read: Vec<usize> = indexes.iter().copied().filter(|column| *column < own).collect();
+        if indexes.iter().any(|column| *column >= own) {
             read.extend(reading.job.added.iter().flat_map(|bound| bound.columns().iter().map(|(_, c)| *c)));
         }
         read.sort_unstable();
         read.dedup();
-        let places = indexes.iter().map(|column| read.iter().position(|c| c == column)).collect();
+        let place = |column: &usize| match read.iter().position(|c| c == column) {
+            Some(at) => Place::Read(at),
+            None => Place::Added(column.saturating_sub(own)),
+        };
+        let places = indexes.iter().map(place).collect();
         TupleColumns { read, places }
     }
 
@@ -81,15 +93,18 @@ impl TupleColumns {
     /// # Errors
     /// As [`Reading::added`].
     pub fn of_narrow(&self, reading: &Reading, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
-        let added = match self.places.iter().any(Option::is_none) {
+        let added = match self.places.iter().any(|place| matches!(place, Place::Added(_))) {
             true => reading.added(batch, &self.read)?,
-            false => None,
+            false => Vec::new(),
         };
-        let column = |place: &Option<usize>| match place {
-            Some(place) => Some(batch.column(*place).clone()),
-            None => added.clone(),
+        let column = |place: &Place| match *place {
+            Place::Read(at) => Ok(batch.column(at).clone()),
+            Place::Added(at) => added
+                .get(at)
+                .cloned()
+                .ok_or_else(|| Error::new(ErrorKind::Internal, "a partition column has no values")),
         };
-        Ok(self.places.iter().filter_map(column).collect())
+        self.places.iter().map(column).collect()
     }
 }
 

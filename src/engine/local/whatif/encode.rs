@@ -77,6 +77,20 @@ pub async fn encode(
     Ok(extrapolate(wanted, &measured))
 }
 
+/// Bytes of a file with one row of a sample of whole rows, under a layout or
+/// today's: about what a file takes however few rows it has. 0 of an empty sample.
+///
+/// # Errors
+/// `UnsupportedType`, `Internal`.
+pub async fn one_row(metadata: &Metadata, grouping: Option<&Grouping>, sample: &Sample) -> Result<u64> {
+    let Some(first) = sample.batches().find(|b| b.num_rows() > 0) else { return Ok(0) };
+    let encoder = match grouping {
+        Some(grouping) => Encoder::new(metadata, grouping)?,
+        None => Encoder::of(metadata, 0)?,
+    };
+    encoder.size(&first.slice(0, 1)).await
+}
+
 fn rows_by_partition(grouping: &Grouping, all: &RecordBatch) -> Result<HashMap<PartitionTuple, Vec<u64>>> {
     let inputs = all
         .project(grouping.inputs())
@@ -147,7 +161,12 @@ impl Encoder {
                 }
             }
         }
-        let layout = Arc::new(TableLayout::from_metadata(&new)?);
+        Encoder::of(&new, added)
+    }
+
+    /// `added`: so many columns at the end are not in the sample.
+    fn of(metadata: &Metadata, added: usize) -> Result<Encoder> {
+        let layout = Arc::new(TableLayout::from_metadata(metadata)?);
         // Statistics go into the log, not into the file.
         Ok(Encoder { files: DataWriter::new(Arc::clone(&layout), 0), layout, added })
     }

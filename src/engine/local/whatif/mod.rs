@@ -6,6 +6,6 @@ mod encode;
 mod grouping;
 mod sample;
 
-pub use encode::{Encoded, encode};
+pub use encode::{Encoded, encode, one_row};
 pub use grouping::{Counted, Grouping, Groups, count, group_batch};
 pub use sample::{Sample, SampleFile, sample};

@@ -10,7 +10,8 @@ fn commit(version: u64, info: Json, added: u64, removed: u64) -> Commit {
         version,
         timestamp: 1_000 * version as i64,
         info: info.as_object().cloned(),
-        partitions: Vec::new(),
+        touched: Vec::new(),
+        switches: false,
         added: FileChange { files: added, ..FileChange::default() },
         removed: FileChange { files: removed, ..FileChange::default() },
         changes_metadata: false,
@@ -72,6 +73,55 @@ fn what_a_dynamic_overwrite_would_delete_is_said_in_rows() {
     let none = Collateral { lost: 0, lost_partitions: 0, ..collateral };
     assert!(judge(found, &today, &finer, Some(none)).unwrap().effect.contains("keep the old rows"));
     assert_eq!(judge(found, &today, &LayoutBy::of([ByColumn::plain("Period")]), None), None);
+}
+
+fn one(parameters: Json) -> WriterUse {
+    writers(&[write(5, parameters, 1, 1)]).remove(0)
+}
+
+/// On the way back the writers of the old layout are no danger: they work again.
+#[test]
+fn writers_of_the_new_columns_work_again() {
+    let (period, company) = (["period".to_owned()], LayoutBy::of([ByColumn::plain("company")]));
+    let none = LayoutBy::default();
+    let append = |columns: &str| one(json!({"mode": "Append", "partitionBy": columns}));
+    let told = judge(&append("[\"Company\"]"), &period, &company, None).unwrap();
+    assert!(!told.danger && told.effect.contains("would work again"), "{}", told.effect);
+    assert!(judge(&append("[\"period\"]"), &period, &company, None).unwrap().danger);
+    // It fails already: nothing of this switch.
+    assert_eq!(judge(&append("[\"region\"]"), &period, &company, None), None);
+    assert_eq!(judge(&append("[\"company\",\"period\"]"), &period, &company, None), None);
+
+    let mut dynamic = one(json!({"mode": "Overwrite", "isDynamicPartitionOverwrite": "true"}));
+    assert!(judge(&dynamic, &period, &company, None).unwrap().danger);
+    dynamic.wrote_on = Some(vec!["company".into()]);
+    let told = judge(&dynamic, &period, &company, None).unwrap();
+    assert!(!told.danger && told.effect.contains("partitioned by company"), "{}", told.effect);
+    assert!(judge(&dynamic, &period, &none, None).unwrap().danger);
+    let names = |columns: &str| {
+        one(json!({"mode": "Overwrite", "isDynamicPartitionOverwrite": "true", "partitionBy": columns}))
+    };
+    assert!(!judge(&names("[\"company\"]"), &period, &company, None).unwrap().danger);
+    assert!(judge(&names("[\"period\"]"), &period, &company, None).unwrap().danger);
+    let told = judge(&names("[\"region\"]"), &period, &company, None).unwrap();
+    assert!(!told.danger && told.effect.contains("fails already"), "{}", told.effect);
+    let computed = LayoutBy::of([ByColumn::computed("upper(c)", "company")]);
+    assert!(judge(&dynamic, &period, &computed, None).unwrap().danger, "other values under the same name");
+}
+
+#[test]
+fn a_predicate_is_judged_by_its_columns() {
+    let period = ["period".to_owned()];
+    let mut found = one(json!({"mode": "Overwrite", "predicate": "company = 'C1'"}));
+    let told = |found: &WriterUse, by: &str| judge(found, &period, &LayoutBy::parse(by).unwrap(), None);
+    found.predicate_columns = Some(vec!["company".into()]);
+    assert_eq!(told(&found, "company"), None, "it would drop whole partitions");
+    assert_eq!(told(&found, "region"), None, "it rewrites files today");
+    found.predicate_columns = Some(vec!["period".into()]);
+    let said = told(&found, "none").unwrap();
+    assert!(!said.danger && said.effect.contains("the whole table holds other rows too"), "{}", said.effect);
+    found.predicate_columns = None;
+    assert!(told(&found, "company").unwrap().effect.contains("partitions of company hold other rows"));
 }
 
 #[test]
