@@ -12,6 +12,7 @@ const fn list(id: Id, words: &'static str, keys: &'static [Key]) -> Action {
     Action::new(id, words, Scope::List, keys)
 }
 
+const OLD_VERSION: &str = "an old version is shown; @ goes to the newest";
 const FEWER: &str = "there are fewer strategies";
 
 pub const ALL: &[Action] = &[
@@ -65,14 +66,40 @@ pub const ALL: &[Action] = &[
     Action::new(Id::Tab(3), "Tab: Rows", Scope::Table, &[ch('4')]),
     Action::new(Id::Tab(4), "Tab: Schema", Scope::Table, &[ch('5')]),
     Action::new(Id::Tab(5), "Tab: History", Scope::Table, &[ch('6')]),
-    Action::new(Id::Tab(6), "Tab: Health", Scope::Table, &[ch('7')]),
-    Action::new(Id::Layouts, "Try other partition columns (repartition)", Scope::Table, &[ch('W')])
+    Action::new(Id::Tab(6), "Tab: Health (small files, skew, gaps, removed files)", Scope::Table, &[ch('7')]),
+    Action::new(Id::Layouts, "Repartition: try other layouts (PARTITION BY, sort, Z-order)", Scope::Table, &[ch('W')])
         .hint(45, "layouts")
-        .when(|f| (!f.at_latest).then_some("an old version is shown; @ goes to the newest")),
+        .when(|f| (!f.at_latest).then_some(OLD_VERSION)),
+    Action::new(Id::Optimize, "Optimize the table: compact its small files", Scope::Table, &[ch('O')])
+        .changes_table()
+        .when(|f| (!f.at_latest).then_some(OLD_VERSION)),
+    Action::new(Id::Vacuum, "Vacuum: remove files that no retained version needs", Scope::Table, &[ch('V')])
+        .changes_table()
+        .when(|f| (!f.at_latest).then_some(OLD_VERSION)),
+    Action::new(Id::Open, "Mend it: plan what the finding needs", Scope::Health, &[code(KeyCode::Enter)])
+        .hint(10, "mend…")
+        .when(|f| {
+            if !f.on_row {
+                Some("nothing was found that could be mended here; W tries other layouts")
+            } else if !f.at_latest {
+                Some(OLD_VERSION)
+            } else if f.read_only && f.mend_writes {
+                Some("read-only: what mends it would write to the table")
+            } else {
+                None
+            }
+        }),
+    Action::new(Id::Optimize, "Optimize the table: compact its small files", Scope::Health, &[ch('O')])
+        .hint(11, "optimize…")
+        .changes_table()
+        .when(|f| (!f.at_latest).then_some(OLD_VERSION)),
     Action::new(Id::Vacuum, "Vacuum: remove files that no retained version needs", Scope::Health, &[ch('V')])
         .hint(12, "vacuum…")
         .changes_table()
-        .when(|f| (!f.at_latest).then_some("an old version is shown; @ goes to the newest")),
+        .when(|f| (!f.at_latest).then_some(OLD_VERSION)),
+    Action::new(Id::Layouts, "Repartition: try other layouts (PARTITION BY, sort, Z-order)", Scope::Health, &[ch('W')])
+        .hint(13, "layouts")
+        .when(|f| (!f.at_latest).then_some(OLD_VERSION)),
     Action::new(Id::Open, "Count this layout exactly; then on to its plan", Scope::Layouts, &[code(KeyCode::Enter)])
         .hint(10, "count, plan")
         .when(|f| (!f.on_row).then_some("this is how the table lies today")),
@@ -80,12 +107,34 @@ pub const ALL: &[Action] = &[
         .hint(11, "plan…")
         .changes_table()
         .when(|f| (!f.has_plan).then_some("⏎ counts the layout first")),
+    Action::new(
+        Id::AddLayout,
+        "Add a layout of your own: columns, expression, sort, files",
+        Scope::Layouts,
+        &[ch('a')],
+    )
+    .hint(12, "add")
+    .when(|f| (!f.table_known).then_some("the layouts are not there yet")),
+    Action::new(Id::AddQuery, "Add a predicate of our queries, to be tried on each layout", Scope::Layouts, &[ch('p')])
+        .hint(13, "queries")
+        .when(|f| (!f.table_known).then_some("the layouts are not there yet")),
+    Action::new(Id::SaveConfig, "Save the queries of this session to the config", Scope::Layouts, &[ctrl('s')])
+        .hint(15, "save queries")
+        .when(|f| (!f.unsaved).then_some("there are no queries that the config does not have")),
+    Action::new(
+        Id::NextPane,
+        "To the pane below, which scrolls; back to the list",
+        Scope::Layouts,
+        &[code(KeyCode::Tab)],
+    )
+    .hint(14, "below"),
+    Action::new(Id::PreviousPane, "To the other pane", Scope::Layouts, &[code(KeyCode::BackTab)]),
     Action::new(Id::Compare, "Compare write strategies for a source", Scope::Table, &[ch('c')])
         .hint(30, "compare")
-        .when(|f| (!f.at_latest).then_some("an old version is shown; @ goes to the newest")),
+        .when(|f| (!f.at_latest).then_some(OLD_VERSION)),
     Action::new(Id::Statement, "Plan a MERGE or INSERT statement", Scope::Table, &[ch('m')])
         .hint(31, "statement")
-        .when(|f| (!f.at_latest).then_some("an old version is shown; @ goes to the newest")),
+        .when(|f| (!f.at_latest).then_some(OLD_VERSION)),
     Action::new(Id::Thresholds, "The gates of this table and their thresholds", Scope::Table, &[ch('T')])
         .hint(32, "gates")
         .when(|f| (!f.table_known).then_some("the table is not read yet")),
@@ -95,6 +144,14 @@ pub const ALL: &[Action] = &[
     Action::new(Id::Open, "Show the rows of the partition", Scope::Partitions, &[code(KeyCode::Enter)])
         .hint(10, "rows")
         .when(|f| (!f.on_row).then_some("no partition is selected")),
+    Action::new(
+        Id::Optimize,
+        "Optimize: compact the small files of the partition, or of the marked ones",
+        Scope::Partitions,
+        &[ch('O')],
+    )
+    .changes_table()
+    .when(|f| if !f.at_latest { Some(OLD_VERSION) } else { (!f.on_row).then_some("no partition is selected") }),
     Action::new(Id::Mark, "Mark the row", Scope::Partitions, &[ch(' ')]).hint(12, "mark"),
     Action::new(Id::MarkRange, "Mark from the last mark to here", Scope::Partitions, &[ch('v')]),
     Action::new(Id::MarkAll, "Mark all, or none", Scope::Partitions, &[ch('a')]),

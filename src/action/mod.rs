@@ -95,6 +95,12 @@ pub enum Id {
     ResetSetting,
     /// Layouts that the table could have.
     Layouts,
+    /// A layout of one's own, beside the proposed ones.
+    AddLayout,
+    /// A condition that is tried on every layout.
+    AddQuery,
+    /// Puts small files together.
+    Optimize,
     /// Removes files that no retained version needs.
     Vacuum,
     /// The proposed technical columns, and compare again.
@@ -221,6 +227,8 @@ pub struct Facts {
     pub strategies: usize,
     /// Technical columns are proposed.
     pub proposal: bool,
+    /// What mends the finding under the cursor writes to the table.
+    pub mend_writes: bool,
 }
 
 type Disabled = fn(&Facts) -> Option<&'static str>;
@@ -255,6 +263,11 @@ impl Action {
     const fn when(mut self, disabled: Disabled) -> Self {
         self.disabled = disabled;
         self
+    }
+
+    /// Whether both are the same entry: an id may stand in several scopes.
+    fn is(&self, other: &Action) -> bool {
+        (self.id, self.scope) == (other.id, other.scope)
     }
 
     pub fn needs_write(&self) -> bool {
@@ -294,7 +307,7 @@ pub fn available(scopes: &[Scope], facts: &Facts) -> Vec<&'static Action> {
     for scope in scopes {
         for action in ALL.iter().filter(|a| a.scope == *scope && a.exists(facts)) {
             let reachable = action.keys.is_empty()
-                || action.keys.iter().any(|k| find(*k, scopes, facts).is_some_and(|a| a.id == action.id));
+                || action.keys.iter().any(|k| find(*k, scopes, facts).is_some_and(|a| a.is(action)));
             if reachable {
                 list.push(action);
             }
@@ -313,7 +326,7 @@ pub fn hints(scopes: &[Scope], facts: &Facts) -> Vec<(String, &'static str)> {
         .collect();
     ranked.sort_by_key(|(rank, ..)| *rank);
     let key = |a: &Action| {
-        let works = |key: &&Key| find(**key, scopes, facts).is_some_and(|found| found.id == a.id);
+        let works = |key: &&Key| find(**key, scopes, facts).is_some_and(|found| found.is(a));
         a.keys.iter().find(works).map(Key::to_string).unwrap_or_default()
     };
     ranked.into_iter().map(|(_, a, word)| (key(a), word)).collect()

@@ -21,15 +21,42 @@ fn lists(known: &TableConfig) -> [(&'static str, &Vec<String>); 4] {
 pub fn set_table(text: &str, name: &str, wanted: &TableConfig) -> Result<String> {
     let before = Config::parse(text).map_err(|e| e.hint("Mend the file first; nothing was changed."))?;
     let present = before.tables.get(name).cloned().unwrap_or_default();
-    let result = edited(text, name, &present, wanted)?;
+    let changes: Vec<(&str, &Vec<String>)> = lists(&present)
+        .into_iter()
+        .zip(lists(wanted))
+        .filter(|((_, old), (_, new))| old != new)
+        .map(|(_, new)| new)
+        .collect();
+    let result = edited(text, name, &changes)?;
     let mut meant = before;
     let (gates, queries) = (present.gates, present.queries);
     let section = TableConfig { gates, queries, ..wanted.clone() };
     if meant.tables.contains_key(name) || section != TableConfig::default() {
         meant.tables.insert(name.to_owned(), section);
     }
+    as_meant(result, &meant, name)
+}
+
+/// The text with the queries of the section `[tables."name"]` as wanted. What
+/// else is known of the table stays as it is.
+///
+/// # Errors
+/// As [`set_table`].
+pub fn set_queries(text: &str, name: &str, wanted: &Vec<String>) -> Result<String> {
+    let mut meant = Config::parse(text).map_err(|e| e.hint("Mend the file first; nothing was changed."))?;
+    let present = meant.tables.get(name).map(|t| t.queries.clone()).unwrap_or_default();
+    if present == *wanted {
+        return Ok(text.to_owned());
+    }
+    let result = edited(text, name, &[("queries", wanted)])?;
+    meant.tables.entry(name.to_owned()).or_default().queries.clone_from(wanted);
+    as_meant(result, &meant, name)
+}
+
+/// The changed text, if it says what it should.
+fn as_meant(result: String, meant: &Config, name: &str) -> Result<String> {
     match Config::parse(&result) {
-        Ok(config) if config == meant => Ok(result),
+        Ok(config) if config == *meant => Ok(result),
         _ => Err(by_hand(name, "this file is written in a way that would not survive the change")),
     }
 }
@@ -39,13 +66,8 @@ pub(super) fn by_hand(name: &str, why: &str) -> Error {
         .hint("Change it in an editor; nothing was written.")
 }
 
-fn edited(text: &str, name: &str, present: &TableConfig, wanted: &TableConfig) -> Result<String> {
-    let changes: Vec<(&str, &Vec<String>)> = lists(present)
-        .into_iter()
-        .zip(lists(wanted))
-        .filter(|((_, old), (_, new))| old != new)
-        .map(|(_, new)| new)
-        .collect();
+/// The text with some lists of the section as given.
+fn edited(text: &str, name: &str, changes: &[(&str, &Vec<String>)]) -> Result<String> {
     if changes.is_empty() {
         return Ok(text.to_owned());
     }
@@ -54,7 +76,7 @@ fn edited(text: &str, name: &str, present: &TableConfig, wanted: &TableConfig) -
     let is_section = |s: &Statement| matches!(&s.kind, Kind::Header { path, array: false } if *path == [TABLES, name]);
     let break_ = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let Some(header) = statements.iter().position(is_section) else {
-        return Ok(appended(text, name, &changes, break_));
+        return Ok(appended(text, name, changes, break_));
     };
     let end = statements[header + 1..]
         .iter()
@@ -68,7 +90,7 @@ fn edited(text: &str, name: &str, present: &TableConfig, wanted: &TableConfig) -
     let mut new_lines = String::new();
     for (list, columns) in changes {
         let pair = section.iter().find_map(|s| match &s.kind {
-            Kind::Pair { path, value, comment } if *path == [list] => Some((value, *comment, s.bytes.start)),
+            Kind::Pair { path, value, comment } if *path == [*list] => Some((value, *comment, s.bytes.start)),
             _ => None,
         });
         match pair {

@@ -132,3 +132,16 @@ fn queries_stay_as_they_are() {
     let edited = set_table(file, "t", &wanted(&["b"], &[], &[], &[])).unwrap();
     assert_eq!(edited, file.replace("key = [\"a\"]", "key = [\"b\"]"));
 }
+
+#[test]
+fn queries_are_set_and_the_rest_stays() {
+    let file = "# ours\n[tables.t]\nqueries = [\"a = 1\"]  # asked every morning\nkey = [\"a\"]\n";
+    let queries = vec!["a = 1".to_owned(), "b = 'x\\\"y'".to_owned()];
+    let edited = set_queries(file, "t", &queries).unwrap();
+    assert_eq!(Config::parse(&edited).unwrap().tables["t"].queries, queries);
+    assert!(edited.contains("# asked every morning\nkey = [\"a\"]"), "{edited}");
+    assert_eq!(set_queries(&edited, "t", &queries).unwrap(), edited);
+    let fresh = set_queries("", "gold.t", &queries).unwrap();
+    assert_eq!(Config::parse(&fresh).unwrap().tables["gold.t"].queries, queries);
+    assert!(set_queries("[tables]\nt = { key = [\"a\"] }\n", "t", &queries).is_err(), "an inline table is left alone");
+}

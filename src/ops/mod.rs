@@ -74,7 +74,9 @@ pub use restore::{RestoreRequest, plan_restore, prepare_restore};
 pub use script::{ScriptEngine, script};
 pub use statement::{Binding, Outline, OverwriteMode, from_statement, merge_of_clauses, outline};
 pub use strategy::{Scd2Columns, Strategy};
-pub use table_config::{ConfigChange, SavedConfig, save_table_config, table_config_change, table_gates_change};
+pub use table_config::{
+    ConfigChange, SavedConfig, save_table_config, table_config_change, table_gates_change, table_queries_change,
+};
 pub use undo::{UndoRequest, plan_redo, plan_undo, prepare_undo};
 pub use vacuum::{VacuumRequest, prepare_vacuum};
 

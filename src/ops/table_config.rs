@@ -11,6 +11,7 @@ use super::context::Context;
 use crate::config::diff::{self, Line};
 use crate::config::{Config, TableConfig, edit, edit_gates};
 use crate::error::{Context as _, Error, ErrorKind, Result};
+use crate::predicate::Predicate;
 
 /// What saving would do to the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,6 +72,19 @@ pub fn table_config_change(context: &Context, table: &OpenTable, wanted: &TableC
 /// than it should, and for thresholds that do not go together.
 pub fn table_gates_change(context: &Context, table: &OpenTable, gates: &toml::Table) -> Result<ConfigChange> {
     change(context, table, |text, section| edit_gates::set_gates(text, section, gates))
+}
+
+/// What has to change in the config file for a table's queries to be these;
+/// what else is known of it stays.
+///
+/// # Errors
+/// `BadConfig` for a file that cannot be read or changed without touching more
+/// than it should; `Usage` for a text that is no condition.
+pub fn table_queries_change(context: &Context, table: &OpenTable, queries: &Vec<String>) -> Result<ConfigChange> {
+    for query in queries {
+        Predicate::parse(query)?;
+    }
+    change(context, table, |text, section| edit::set_queries(text, section, queries))
 }
 
 fn change(

@@ -126,7 +126,10 @@ impl Screen {
             Screen::Paste(paste) => paste.candidates.job().into_iter().collect(),
             Screen::Keys(keys) => keys.load.job().into_iter().collect(),
             Screen::Gates(gates) => gates.change.job().into_iter().collect(),
-            Screen::Layouts(layouts) => [layouts.load.job(), layouts.looked.job()].into_iter().flatten().collect(),
+            Screen::Layouts(layouts) => {
+                let jobs = [layouts.load.job(), layouts.counting.job(), layouts.adding.job(), layouts.change.job()];
+                jobs.into_iter().flatten().collect()
+            }
             Screen::Compare(compare) => [compare.load.job(), compare.rows.load.job()].into_iter().flatten().collect(),
             Screen::Changes(changes) => [changes.load.job(), changes.rows.load.job()].into_iter().flatten().collect(),
             Screen::Apply(apply) => apply.load.job().into_iter().collect(),

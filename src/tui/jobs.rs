@@ -10,8 +10,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::msg::{Answer, Failure, JobId, Msg, Request, TableInfo, TableKey, apply_options};
-use super::screens::layouts::Looked;
-use super::{planning, sources};
+use super::{planning, sources, trials};
 use crate::config::Config;
 use crate::error::{Context as _, Error, ErrorKind, Result};
 use crate::ops::prepare::EffectRows;
@@ -209,6 +208,13 @@ async fn perform(
                 blocking(move || ops::table_gates_change(&context, &table, &gates), "reading the settings").await?,
             ))
         }
+        Request::QueriesChange { table, queries } => {
+            let table = shared.table(&table).await?;
+            let context = context.clone();
+            Answer::ConfigChange(Box::new(
+                blocking(move || ops::table_queries_change(&context, &table, &queries), "reading the settings").await?,
+            ))
+        }
         Request::SaveConfig(change) => {
             let saved = blocking(move || ops::save_table_config(&change), "saving the settings").await?;
             shared.settle_on(&saved.config);
@@ -241,19 +247,24 @@ async fn perform(
             let table = shared.table(&key).await?;
             Answer::Health(Box::new(ops::health(context, &table, &progress).await?))
         }
-        Request::Layouts(key) => {
-            let table = shared.table(&key).await?;
-            let request = ops::LayoutRequest::default();
-            Answer::Layouts(Box::new(ops::layouts(context, &table, &request, &progress).await?))
-        }
-        Request::ExactLayout { table, by } => {
+        Request::Layouts { table, queries, own } => {
             let table = shared.table(&table).await?;
-            let candidate = ops::exact_layout(context, &table, &by, &[], &progress).await?;
-            let breakers = ops::breakers(&table, &by, &progress).await?;
-            Answer::ExactLayout(Box::new(Looked { candidate, breakers }))
+            let (report, own) = trials::layouts(context, &table, &queries, &own, &progress).await?;
+            Answer::Layouts { report: Box::new(report), own }
         }
-        Request::PlanRepartition { location, by } => {
-            Answer::Planned(Box::new(planning::repartition(context, &location, &by, &progress).await?))
+        Request::TryLayout { table, wish, queries, exact } => {
+            let table = shared.table(&table).await?;
+            Answer::Layout(Box::new(trials::one(context, &table, &wish, &queries, exact, &progress).await?))
+        }
+        Request::PlanRepartition { location, wish } => {
+            let table = OpenTable::open(context, &location, At::Latest).await?;
+            Answer::Planned(Box::new(ops::prepare_repartition(context, &table, &wish.request(), &progress).await?))
+        }
+        Request::PlanOptimize { location, filter } => {
+            let table = OpenTable::open(context, &location, At::Latest).await?;
+            let filter = filter.as_deref().map(Predicate::parse).transpose()?;
+            let request = ops::OptimizeRequest { filter, ..ops::OptimizeRequest::default() };
+            Answer::Planned(Box::new(ops::prepare_optimize(context, &table, &request, &progress).await?))
         }
         Request::PlanVacuum { location } => {
             let table = OpenTable::open(context, &location, At::Latest).await?;

@@ -22,8 +22,11 @@ mod terminal;
 pub mod text;
 pub mod textarea;
 pub mod theme;
+mod trials;
 pub mod update;
 pub mod widgets;
+pub mod wish;
+mod wish_form;
 
 use std::io::IsTerminal;
 use std::time::Duration;

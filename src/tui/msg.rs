@@ -5,7 +5,8 @@ use std::time::Duration;
 use crossterm::event::KeyEvent;
 
 use super::asked::Asked;
-use super::screens::layouts::Looked;
+use super::screens::layouts::Row;
+use super::wish::Wish;
 use crate::config::TableConfig;
 use crate::error::{Error, ErrorKind};
 use crate::gate::{self, Evidence, Thresholds};
@@ -19,7 +20,6 @@ use crate::ops::{
 };
 use crate::plan::advice::{self, Delivery};
 use crate::plan::kinds::Class;
-use crate::plan::layouts::LayoutBy;
 use crate::plan::technical::TechnicalProposal;
 use crate::plan::{Effect, Plan};
 use crate::progress::ProgressState;
@@ -133,6 +133,11 @@ pub enum Request {
         table: TableKey,
         gates: toml::Table,
     },
+    /// The same for what people ask the table for.
+    QueriesChange {
+        table: TableKey,
+        queries: Vec<String>,
+    },
     SaveConfig(Box<ConfigChange>),
     /// Rows that were kept for a plan that was given up.
     Forget(Box<Plan>),
@@ -156,16 +161,29 @@ pub enum Request {
     },
     /// Small files, skew, removed files, and what mending costs.
     Health(TableKey),
-    /// Layouts that the table could have.
-    Layouts(TableKey),
-    /// One of them, counted in a pass over the table, and what it would break.
-    ExactLayout {
+    /// Layouts that the table could have: proposed ones, and a person's own.
+    Layouts {
         table: TableKey,
-        by: LayoutBy,
+        /// Conditions beside those of the config.
+        queries: Vec<String>,
+        own: Vec<Wish>,
+    },
+    /// One layout: estimated, or counted in a pass over the table, with what it
+    /// would break.
+    TryLayout {
+        table: TableKey,
+        wish: Box<Wish>,
+        queries: Vec<String>,
+        exact: bool,
     },
     PlanRepartition {
         location: String,
-        by: LayoutBy,
+        wish: Box<Wish>,
+    },
+    PlanOptimize {
+        location: String,
+        /// A condition on partition columns; `None` for the whole table.
+        filter: Option<String>,
     },
     PlanVacuum {
         location: String,
@@ -205,27 +223,47 @@ pub enum Answer {
     Table(Box<TableSummary>),
     TablesDone,
     Opened(Box<TableInfo>),
-    Partitions { rows: Vec<PartitionStats>, complete: bool },
+    Partitions {
+        rows: Vec<PartitionStats>,
+        complete: bool,
+    },
     Files(Vec<DataFile>),
-    Rows { page: RowPage, offset: u64 },
-    History { commits: Vec<Commit>, checked: bool },
+    Rows {
+        page: RowPage,
+        offset: u64,
+    },
+    History {
+        commits: Vec<Commit>,
+        checked: bool,
+    },
     Candidates(Vec<String>),
     Compared(Box<Compared>),
     Profiled(Box<SourceProfile>),
     Keys(Box<KeyReport>),
     Health(Box<Health>),
-    Layouts(Box<LayoutReport>),
-    ExactLayout(Box<Looked>),
+    /// The report, and the person's own layouts in the order of the request.
+    Layouts {
+        report: Box<LayoutReport>,
+        own: Vec<Row>,
+    },
+    /// One layout that was tried.
+    Layout(Box<Row>),
     ConfigChange(Box<ConfigChange>),
     ConfigSaved(Box<SavedConfig>),
     Changes(Box<Changes>),
-    Diff { page: DiffPage, offset: u64 },
+    Diff {
+        page: DiffPage,
+        offset: u64,
+    },
     Planned(Box<Plan>),
     Applied(Box<ApplyReport>),
     Saved(String),
     Settled(Vec<String>),
     ScriptSaved(String),
-    Exported { path: String, rows: u64 },
+    Exported {
+        path: String,
+        rows: u64,
+    },
     Progress(ProgressState),
     Failed(Failure),
 }
@@ -394,15 +432,19 @@ impl Request {
             Request::Compare { .. } => "comparing strategies",
             Request::Profile { .. } => "looking at the source",
             Request::Keys { .. } => "counting keys",
-            Request::ConfigChange { .. } | Request::GatesChange { .. } => "reading the settings",
+            Request::ConfigChange { .. } | Request::GatesChange { .. } | Request::QueriesChange { .. } => {
+                "reading the settings"
+            }
             Request::SaveConfig(_) => "saving the settings",
             Request::Forget(_) => "removing what the plan kept",
             Request::Changes { .. } => "comparing versions",
             Request::Diff { .. } => "reading rows of the plan",
             Request::PlanRestore { .. } => "planning the restore",
             Request::Health(_) => "looking at the table's health",
-            Request::Layouts(_) => "trying layouts",
-            Request::ExactLayout { .. } => "counting the layout",
+            Request::Layouts { .. } => "trying layouts",
+            Request::TryLayout { exact: false, .. } => "trying the layout",
+            Request::TryLayout { .. } => "counting the layout",
+            Request::PlanOptimize { .. } => "planning the optimize",
             Request::PlanRepartition { .. } => "planning the switch",
             Request::PlanVacuum { .. } => "planning the vacuum",
             Request::PlanUndo { .. } => "planning the undo",
@@ -422,8 +464,9 @@ impl Request {
                 | Request::Changes { .. }
                 | Request::Keys { .. }
                 | Request::Export { .. }
-                | Request::Layouts(_)
-                | Request::ExactLayout { .. }
+                | Request::Layouts { .. }
+                | Request::TryLayout { .. }
+                | Request::PlanOptimize { .. }
                 | Request::PlanRepartition { .. }
                 | Request::PlanVacuum { .. }
                 | Request::PlanRestore { .. }

@@ -6,12 +6,8 @@ use super::msg::{Changes, Compared};
 use crate::error::Result;
 use crate::ops::keys::{KeyReport, KeyRequest, diagnose_keys};
 use crate::ops::prepare::EffectRows;
-use crate::ops::{
-    self, At, Context, DiffRequest, OpenTable, Prepared, RepartitionRequest, SourceProfile, SourceRequest, Strategy,
-};
-use crate::plan::layouts::LayoutBy;
-use crate::plan::relayout::Order;
-use crate::plan::{Plan, Spec};
+use crate::ops::{self, At, Context, DiffRequest, OpenTable, Prepared, SourceProfile, SourceRequest, Strategy};
+use crate::plan::Spec;
 use crate::progress::Progress;
 
 /// Handles to the rows behind plans, by plan id.
@@ -140,18 +136,4 @@ pub async fn keys(
     table.settings.known.key = key.clone();
     let request = KeyRequest { source, key, filter: None, limit: GROUPS };
     diagnose_keys(context, &table, &request, progress).await
-}
-
-/// The plan of a switch of partition columns.
-///
-/// # Errors
-/// Whatever keeps the table from being read or laid out like that.
-pub async fn repartition(context: &Context, location: &str, by: &LayoutBy, progress: &Progress) -> Result<Plan> {
-    let table = OpenTable::open(context, location, At::Latest).await?;
-    let order = match by.sort_by.is_empty() {
-        true => Order::None,
-        false => Order::Columns(by.sort_by.clone()),
-    };
-    let request = RepartitionRequest { by: by.clone(), order, ..RepartitionRequest::default() };
-    ops::prepare_repartition(context, &table, &request, progress).await
 }

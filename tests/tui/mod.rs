@@ -4,6 +4,7 @@ mod changes;
 mod data;
 mod driver;
 mod gates;
+mod health;
 mod journeys;
 mod layouts;
 mod partitions;

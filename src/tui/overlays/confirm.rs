@@ -2,22 +2,20 @@
 //!
 //! Cancel has the focus. Enter alone can never apply: the table's name has to
 //! be typed key by key, and each failed gate wants a reason. Pasted text is
-//! ignored (the caller does not pass it on).
+//! ignored (the caller does not pass it on). What the plan says scrolls where it
+//! does not fit; fields and buttons always show.
 
 use crossterm::event::KeyCode;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::action::Key;
-use crate::plan::kinds::Class;
-use crate::plan::vacuum::Vacuum;
-use crate::plan::{GateStatus, Plan, Spec, Verdict};
-use crate::table::number::{bytes, grouped};
+use crate::action::{Key, ctrl};
+use crate::plan::{Plan, Verdict};
 use crate::table::value::escape_controls;
 use crate::tui::input::TextInput;
 use crate::tui::screens::form::field;
 use crate::tui::shared::Core;
-use crate::tui::text::{count, fit, wrap};
+use crate::tui::text::{count, fit};
 use crate::tui::theme::Role;
 use crate::tui::widgets::paint::{self, Piece, piece};
 
@@ -46,6 +44,8 @@ pub struct Confirm {
     pub reasons: Vec<Reason>,
     pub typed: TextInput,
     pub focus: Focus,
+    /// The first line shown of what the plan says.
+    pub top: usize,
 }
 
 /// What a key led to.
@@ -63,7 +63,7 @@ impl Confirm {
             .into_iter()
             .map(|g| Reason { gate: g.name.clone(), message: g.message.clone(), input: TextInput::default() })
             .collect();
-        Self { plan, name, location, reasons, typed: TextInput::default(), focus: Focus::Cancel }
+        Self { plan, name, location, reasons, typed: TextInput::default(), focus: Focus::Cancel, top: 0 }
     }
 
     /// Why it cannot be applied yet; `None` when it can.
@@ -128,6 +128,28 @@ impl Confirm {
         }
     }
 
+    /// Moves in what the plan says, on a screen of so many cells; `false` for
+    /// keys that do something else. Up and Down go from field to field.
+    pub fn scroll(&mut self, key: Key, size: (u16, u16)) -> bool {
+        let page = i64::try_from(Parts::new(self, screen(size)).body).unwrap_or(1).max(1);
+        // In a field Ctrl-u edits its text.
+        let delta = match key.code() {
+            KeyCode::PageDown => page,
+            KeyCode::PageUp => -page,
+            _ if key == ctrl('d') => (page / 2).max(1),
+            _ if key == ctrl('u') && self.input().is_none() => -(page / 2).max(1),
+            _ => return false,
+        };
+        self.scroll_by(delta, size);
+        true
+    }
+
+    pub fn scroll_by(&mut self, lines: i64, size: (u16, u16)) {
+        let last = Parts::new(self, screen(size)).last_top();
+        let top = i64::try_from(self.top).unwrap_or(i64::MAX).saturating_add(lines).max(0);
+        self.top = usize::try_from(top).unwrap_or(0).min(last);
+    }
+
     pub fn key(&mut self, key: Key) -> Outcome {
         match key.code() {
             KeyCode::Esc => return Outcome::Cancel,
@@ -156,110 +178,82 @@ impl Confirm {
     }
 }
 
-/// The facts of the plan: version, slice, rows, files, gates, the way back.
-fn vacuum(plan: &Plan, spec: &Vacuum) -> Vec<(String, Role)> {
-    let files = count(spec.files.len() as u64, "file", "files");
-    let mut lines = vec![(format!("v{} · {files} would go ({})", plan.version, bytes(spec.bytes())), Role::Text)];
-    let lost = !spec.lost_versions.is_empty() || !spec.lost_undos.is_empty();
-    let role = if lost { Role::Warn } else { Role::Text };
-    lines.extend(plan.findings.iter().map(|said| (escape_controls(said), role)));
-    lines
+fn screen((columns, rows): (u16, u16)) -> Rect {
+    Rect::new(0, 0, columns, rows)
 }
 
-fn facts(confirm: &Confirm) -> Vec<(String, Role)> {
-    let plan = &confirm.plan;
-    if let Spec::Vacuum(spec) = &plan.spec {
-        return vacuum(plan, spec);
-    }
-    let rows = &plan.rows;
-    let touched = plan.partitions.iter().filter(|p| !p.is_only_listed()).count();
-    let partitions = count(touched as u64, "partition", "partitions");
-    let slice = plan.slice.as_deref().map_or(String::new(), |s| format!(" ({})", escape_controls(s)));
-    let mut lines = vec![(format!("v{} → v{} · {partitions}{slice}", plan.version, plan.version + 1), Role::Text)];
-    let mut effects = vec![format!("rows {} → {}", grouped(rows.slice_before), grouped(rows.slice_after))];
-    let comes_back = plan.spec.kind().brings_back().is_some();
-    if comes_back {
-        let known = |n: Option<u64>| n.map_or("?".into(), grouped);
-        effects.push(format!("table {} → {}", known(rows.table_before), known(rows.table_after)));
-    }
-    for (word, n) in [
-        ("insert", rows.inserted),
-        ("update", rows.updated.unwrap_or(0)),
-        ("delete", rows.deleted),
-        ("zombies stay", rows.zombies),
-        ("same", rows.unchanged),
-    ] {
-        if n > 0 {
-            effects.push(format!("{word} {}", grouped(n)));
-        }
-    }
-    lines.push((effects.join("   "), Role::Text));
-    let files = if comes_back {
-        format!("files −{} +{}", plan.files.removed, plan.files.restored)
-    } else {
-        format!("files −{} + new ones", plan.files.removed)
-    };
-    let number = |status| plan.gates.iter().filter(|g| g.status == status).count();
-    let (passed, warned, failed) = (number(GateStatus::Pass), number(GateStatus::Warn), number(GateStatus::Fail));
-    lines.push((format!("{files} · gates: {passed} passed, {warned} warned, {failed} failed"), Role::Text));
-    for change in &plan.metadata_changes {
-        lines.push((format!("also changes: {}", escape_controls(change)), Role::Warn));
-    }
-    // What goes back says what does not: lost files, the protocol, stream marks.
-    let goes_back = plan.spec.kind().class() == Class::Inverse;
-    for finding in plan.findings.iter().filter(|_| goes_back) {
-        lines.push((format!("· {}", escape_controls(finding)), Role::Text));
-    }
-    for gate in plan.gates.iter().filter(|g| g.status == GateStatus::Warn) {
-        lines.push((format!("! {}: {}", gate.name, escape_controls(&gate.message)), Role::Warn));
-    }
-    for refusal in &plan.refusals {
-        lines.push((format!("✘ {}", escape_controls(&refusal.message)), Role::Error));
-    }
-    let command = if plan.spec.kind().undoes().is_some() { "redo" } else { "undo" };
-    let back = format!("Take it back with u, or: partwise {command} {}", escape_controls(&confirm.location));
-    lines.push((back, Role::Dim));
-    lines
+/// Where the parts of the dialog go, on a screen of this size.
+struct Parts {
+    place: Rect,
+    /// What the plan says, wrapped.
+    lines: Vec<(String, Role)>,
+    /// Of these lines so many are shown.
+    body: usize,
+    /// So many fields for reasons are shown; the others scroll.
+    fields: usize,
 }
+
+impl Parts {
+    fn new(confirm: &Confirm, area: Rect) -> Parts {
+        let cells = area.width.saturating_sub(8).min(if area.width < WIDE { 78 } else { 100 });
+        let lines = super::confirm_text::lines(confirm, usize::from(cells));
+        let fields = confirm.reasons.len().min((usize::from(area.height).saturating_sub(3 + 2 + 5) / 2).max(1));
+        // The hint, the name's two lines, a space, the buttons and the frame.
+        let others = fields * 2 + 2 + 5;
+        let height = u16::try_from(lines.len() + others).unwrap_or(u16::MAX).min(area.height);
+        let body = usize::from(height).saturating_sub(others).max(3).min(lines.len());
+        Parts { place: paint::centered(area, cells + 4, height), lines, body, fields }
+    }
+
+    fn last_top(&self) -> usize {
+        self.lines.len().saturating_sub(self.body)
+    }
+}
+
+/// From so many cells on the dialog is wider.
+const WIDE: u16 = 120;
 
 pub fn draw(buf: &mut Buffer, area: Rect, confirm: &Confirm, core: &Core) {
     let theme = &core.theme;
-    let cells = usize::from(area.width.saturating_sub(8).min(78));
-    let mut lines: Vec<(String, Role)> = Vec::new();
-    for (text, role) in facts(confirm) {
-        lines.extend(wrap(&text, cells).into_iter().take(3).map(|l| (l, role)));
-    }
-    // As many failed gates as fit beside three facts; the others scroll.
-    let room = usize::from(area.height).saturating_sub(3 + 2 + 5) / 2;
-    let shown = confirm.reasons.len().min(room.max(1));
-    let fields = shown * 2 + 2;
-    let height = u16::try_from(lines.len() + fields + 5).unwrap_or(u16::MAX).min(area.height);
-    // The fields and buttons always show; facts give way on a small screen.
-    lines.truncate(usize::from(height).saturating_sub(fields + 5).max(3));
-    let place = paint::centered(area, u16::try_from(cells + 4).unwrap_or(area.width), height);
+    let parts = Parts::new(confirm, area);
     let title = format!("{} on {}", confirm.plan.operation, escape_controls(&confirm.name));
-    let inner = paint::boxed(buf, place, &title, Role::Warn, theme);
-    let mut row = 0;
-    for (text, role) in lines {
-        paint::line(buf, inner, row, &[piece(text, role)], theme);
-        row += 1;
+    let inner = paint::boxed(buf, parts.place, &title, Role::Warn, theme);
+    let top = confirm.top.min(parts.last_top());
+    for (row, (text, role)) in (0..).zip(parts.lines.iter().skip(top).take(parts.body)) {
+        paint::line(buf, inner, row, &[piece(text.as_str(), *role)], theme);
     }
+    let mut row = u16::try_from(parts.body).unwrap_or(u16::MAX);
+    paint::line(buf, inner, row, &[piece(more(&parts, top), Role::Accent)], theme);
     row += 1;
+    let shown = parts.fields;
     let first = match confirm.focus {
         Focus::Reason(i) => (i + 1).saturating_sub(shown),
         Focus::Name | Focus::Apply => confirm.reasons.len() - shown,
         Focus::Cancel => 0,
     };
     for (i, reason) in confirm.reasons.iter().enumerate().skip(first).take(shown) {
-        let text = format!("✘ {}: {}", reason.gate, escape_controls(&reason.message));
+        let focused = confirm.focus == Focus::Reason(i);
+        let text = format!("✘ {}: why all the same? The reason is recorded.", reason.gate);
         paint::line(buf, inner, row, &[piece(fit(&text, usize::from(inner.width)), Role::Error)], theme);
-        labelled(buf, inner, row + 1, "  why all the same ", &reason.input, confirm.focus == Focus::Reason(i), core);
+        labelled(buf, inner, row + 1, "  ", &reason.input, focused, core);
         row += 2;
     }
     let instruction = escape_controls(&confirm.instruction());
     paint::line(buf, inner, row, &[piece(fit(&instruction, usize::from(inner.width)), Role::Text)], theme);
     labelled(buf, inner, row + 1, "", &confirm.typed, confirm.focus == Focus::Name, core);
     paint::line_right(buf, inner, inner.height.saturating_sub(1), &buttons(confirm), theme);
+}
+
+/// What of the text is not shown, and the keys that show it.
+fn more(parts: &Parts, top: usize) -> String {
+    let below = parts.lines.len().saturating_sub(top + parts.body) as u64;
+    let lines = |n| count(n, "line", "lines");
+    match (top as u64, below) {
+        (0, 0) => String::new(),
+        (0, below) => format!("↓ {} more: PgDn", lines(below)),
+        (above, 0) => format!("↑ {} above: PgUp", lines(above)),
+        (above, below) => format!("↑ {} above: PgUp   ↓ {} more: PgDn", lines(above), lines(below)),
+    }
 }
 
 fn buttons(confirm: &Confirm) -> Vec<Piece> {

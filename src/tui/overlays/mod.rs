@@ -2,7 +2,9 @@
 
 pub mod activity;
 pub mod confirm;
+mod confirm_text;
 pub mod export;
+pub mod fields;
 pub mod filter;
 pub mod help;
 pub mod palette;
@@ -17,6 +19,7 @@ pub enum Overlay {
     Help(help::Help),
     Palette(palette::Palette),
     Filter(filter::Filter),
+    Fields(Box<fields::Fields>),
     Confirm(Box<confirm::Confirm>),
     Export(Box<export::Export>),
     Activity(activity::Activity),
@@ -28,6 +31,7 @@ pub fn draw(buf: &mut Buffer, area: Rect, overlay: &Overlay, app: &App) {
         Overlay::Help(help) => help::draw(buf, area, help, app),
         Overlay::Palette(palette) => palette::draw(buf, area, palette, app),
         Overlay::Filter(filter) => filter::draw(buf, area, filter, &app.core),
+        Overlay::Fields(fields) => fields::draw(buf, area, fields, &app.core),
         Overlay::Export(export) => export::draw(buf, area, export, &app.core),
         Overlay::Confirm(confirm) => confirm::draw(buf, area, confirm, &app.core),
         Overlay::Activity(activity) => activity::draw(buf, area, activity, &app.core),

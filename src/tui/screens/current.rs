@@ -3,7 +3,7 @@
 use super::changes::{self, ChangedPartitions};
 use super::compare::Pane;
 use super::table::Tab;
-use super::{compare_rows, files, gates, health, history, keys, lake, layouts, partitions, rows, schema};
+use super::{compare_rows, files, gates, health, history, keys, lake, layouts_table, partitions, rows, schema};
 use crate::tui::app::Screen;
 use crate::tui::shared::Core;
 use crate::tui::widgets::grid::{GridState, Rows};
@@ -35,7 +35,8 @@ pub fn rows<'a>(screen: &'a Screen, core: &Core) -> Option<Box<dyn Rows + 'a>> {
         },
         Screen::Keys(screen) => Box::new(keys::rows(screen, core)),
         Screen::Gates(screen) => Box::new(gates::rows(screen)),
-        Screen::Layouts(screen) => Box::new(layouts::rows(screen)),
+        Screen::Layouts(screen) if screen.in_list() => Box::new(layouts_table::rows(screen, core.size.0)),
+        Screen::Layouts(_) => return None,
         Screen::Form(_) | Screen::Paste(_) | Screen::Apply(_) => return None,
     })
 }
@@ -64,7 +65,8 @@ pub fn grid(screen: &mut Screen) -> Option<&mut GridState> {
         },
         Screen::Keys(screen) => &mut screen.grid,
         Screen::Gates(screen) => &mut screen.grid,
-        Screen::Layouts(screen) => &mut screen.grid,
+        Screen::Layouts(screen) if screen.in_list() => &mut screen.grid,
+        Screen::Layouts(_) => return None,
         Screen::Form(_) | Screen::Paste(_) | Screen::Apply(_) => return None,
     })
 }
@@ -75,7 +77,8 @@ pub fn height(screen: &Screen, core: &Core) -> usize {
         Screen::Compare(compare) => compare.list_height(core),
         Screen::Changes(screen) => screen.list_height(core),
         Screen::Gates(screen) => screen.list_height(core),
-        Screen::Layouts(_) => layouts::list_height(core),
+        Screen::Layouts(screen) if screen.in_list() => screen.list_height(core),
+        Screen::Layouts(screen) => screen.detail_height(core),
         Screen::Table(table) if table.tab == Tab::Health => health::list_height(core),
         _ => core.list_height(),
     }

@@ -5,12 +5,13 @@ use ratatui::layout::Rect;
 
 use super::table::{TableScreen, below, freshness, placeholder, trouble};
 use crate::ops::Health;
+use crate::ops::health::Finding;
 use crate::table::duration::span_text;
 use crate::table::number::{bytes, grouped};
 use crate::table::value::escape_controls;
 use crate::tui::load::Load;
 use crate::tui::shared::Core;
-use crate::tui::text::wrap;
+use crate::tui::text::{fit, wrap};
 use crate::tui::theme::Role;
 use crate::tui::widgets::bar::bar;
 use crate::tui::widgets::grid::{self, Cell, Column, GridState, Rows};
@@ -25,7 +26,52 @@ pub struct HealthTab {
 /// Lines above the findings.
 const HEAD: u16 = 7;
 /// Lines below them: the message of the finding under the cursor.
-const FOOT: u16 = 4;
+const FOOT: u16 = 5;
+
+/// What mends a finding here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mend {
+    Optimize,
+    Vacuum,
+    /// Other partition columns: the wizard.
+    Layouts,
+}
+
+impl Mend {
+    pub fn of(finding: &str) -> Option<Mend> {
+        match finding {
+            "small-files" | "deletion-vectors" => Some(Mend::Optimize),
+            "tombstones" | "left-overs" | "change-data" => Some(Mend::Vacuum),
+            "skew" | "gaps" => Some(Mend::Layouts),
+            _ => None,
+        }
+    }
+
+    pub fn writes(self) -> bool {
+        self != Mend::Layouts
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Mend::Optimize => "⏎ plans an optimize",
+            Mend::Vacuum => "⏎ plans a vacuum",
+            Mend::Layouts => "⏎ tries other layouts",
+        }
+    }
+}
+
+impl HealthTab {
+    pub fn selected(&self) -> Option<&Finding> {
+        self.load.value.as_ref()?.findings.get(self.grid.cursor)
+    }
+}
+
+/// Files too small that no optimize can put together: each is alone in its
+/// partition. Only other partition columns help.
+fn lonely(h: &Health) -> bool {
+    let mended = h.findings.iter().any(|f| f.name.contains("small"));
+    h.partitions > 1 && !mended && h.small_files.saturating_mul(2) > h.files
+}
 
 pub struct Findings<'a>(Option<&'a Health>);
 
@@ -39,7 +85,7 @@ impl Rows for Findings<'_> {
             Column::left("finding").limit(18),
             Column::right("rewrites"),
             Column::right("frees"),
-            Column::left("mend with").limit(90),
+            Column::left("mend").limit(30),
         ]
     }
 
@@ -50,7 +96,11 @@ impl Rows for Findings<'_> {
             0 => Cell::new(finding.name.clone(), Role::Warn),
             1 => size(finding.rewrite_bytes),
             2 => size(finding.frees_bytes),
-            _ => Cell::dim(finding.mend.as_deref().map_or_else(|| "–".into(), escape_controls)),
+            _ => match Mend::of(&finding.name) {
+                Some(Mend::Vacuum) if finding.mend.is_none() => Cell::dim("not yet: retained"),
+                Some(mend) => Cell::text(mend.words()),
+                None => Cell::dim("–"),
+            },
         }
     }
 }
@@ -99,6 +149,7 @@ pub fn draw(buf: &mut Buffer, area: Rect, screen: &TableScreen, core: &Core) {
     let tab = &screen.health;
     let Some(info) = &screen.info.value else { return };
     let heading = match &tab.load.value {
+        Some(h) if h.findings.is_empty() && lonely(h) => "small files that no optimize can join".to_owned(),
         Some(h) if h.findings.is_empty() => "nothing needs mending".to_owned(),
         Some(h) => crate::tui::text::count(h.findings.len() as u64, "finding", "findings"),
         None => "health".into(),
@@ -116,6 +167,10 @@ pub fn draw(buf: &mut Buffer, area: Rect, screen: &TableScreen, core: &Core) {
     for (row, line) in (0..).zip(head(health)) {
         paint::line(buf, body, row, &line, &core.theme);
     }
+    if lonely(health) {
+        let said = "→ the small files are alone in their partitions: W tries other layouts";
+        paint::line(buf, body, HEAD - 1, &[piece(format!("   {said}"), Role::Warn)], &core.theme);
+    }
     if health.findings.is_empty() {
         return;
     }
@@ -125,7 +180,19 @@ pub fn draw(buf: &mut Buffer, area: Rect, screen: &TableScreen, core: &Core) {
     let foot = Rect { y: list.bottom(), height: FOOT.min(body.height), ..body };
     paint::rule(buf, foot, 0, &finding.name, &core.theme);
     let cells = usize::from(foot.width.saturating_sub(4));
-    for (row, line) in (1..).zip(wrap(&escape_controls(&finding.message), cells)) {
-        paint::line(buf, foot, row, &[piece(format!("   {line}"), Role::Text)], &core.theme);
+    let mut lines: Vec<(String, Role)> = Vec::new();
+    lines.extend(wrap(&escape_controls(&finding.message), cells).into_iter().map(|l| (l, Role::Text)));
+    match &finding.mend {
+        _ if finding.name == "gaps" => {
+            lines.push(("c fills a gap from a source; coarser partitions have fewer".into(), Role::Dim));
+        }
+        Some(command) => {
+            let command = fit(&escape_controls(command), cells.saturating_sub(15));
+            lines.push((format!("command line: {command}"), Role::Dim));
+        }
+        None => {}
+    }
+    for (row, (line, role)) in (1..).zip(lines) {
+        paint::line(buf, foot, row, &[piece(format!("   {line}"), role)], &core.theme);
     }
 }

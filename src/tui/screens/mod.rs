@@ -17,6 +17,8 @@ pub mod history;
 pub mod keys;
 pub mod lake;
 pub mod layouts;
+pub mod layouts_detail;
+pub mod layouts_table;
 pub mod overview;
 pub mod partitions;
 pub mod paste;

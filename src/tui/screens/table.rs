@@ -131,6 +131,8 @@ impl TableScreen {
             Tab::History => self.history.selected().is_some(),
             Tab::Health => self.health.load.value.as_ref().is_some_and(|h| !h.findings.is_empty()),
         };
+        let mend = self.health.selected().and_then(|f| health::Mend::of(&f.name));
+        facts.mend_writes = mend.is_some_and(health::Mend::writes);
         facts.marked = !self.partitions.marks.is_empty();
         facts.filtered = self.history.filter.is_some();
         facts.chosen = !self.history.chosen.is_empty();

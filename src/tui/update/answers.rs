@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::{changes, compare, layouts, paste, table};
+use super::{changes, compare, confirm, layouts, paste, table};
 use crate::action::Id;
 use crate::error::ErrorKind;
 use crate::ops::SavedConfig;
@@ -12,7 +12,6 @@ use crate::tui::app::{App, Screen};
 use crate::tui::load::Load;
 use crate::tui::msg::{Answer, Failure, JobId};
 use crate::tui::overlays::Overlay;
-use crate::tui::overlays::confirm::Confirm;
 use crate::tui::overlays::save_config::SaveConfig;
 use crate::tui::screens::apply::ApplyScreen;
 use crate::tui::screens::compare::CompareScreen;
@@ -32,7 +31,7 @@ pub(super) fn answer(app: &mut App, id: JobId, answer: Answer) {
         detached = app.core.jobs.remove(&id).is_some_and(|job| job.detached);
     }
     if app.planning.waits_for(id) {
-        planned(app, answer);
+        confirm::planned(app, answer);
         return;
     }
     let mut found = None;
@@ -72,6 +71,10 @@ pub(super) fn answer(app: &mut App, id: JobId, answer: Answer) {
             _ => {}
         },
         Screen::Keys(keys) => in_keys(keys, core, answer),
+        Screen::Layouts(screen) if screen.change.waits_for(id) => {
+            screen.change = Load::default();
+            app.overlay = change_of_config(core, answer).or(app.overlay.take());
+        }
         Screen::Layouts(screen) => layouts::answer(screen, core, id, answer),
         Screen::Gates(gates) => {
             gates.change = Load::default();
@@ -106,21 +109,6 @@ fn unclaimed(app: &mut App, answer: Answer, detached: bool) {
         // A stale job that was cancelled has nothing to say.
         Answer::Failed(failure) if failure.kind != ErrorKind::Cancelled => core.note(&failure),
         _ => {}
-    }
-}
-
-/// The plan of an undo or a restore: on to its confirmation.
-fn planned(app: &mut App, answer: Answer) {
-    match (answer, app.planning_for.take()) {
-        (Answer::Planned(plan), Some((name, location))) => {
-            app.planning = Load::default();
-            app.overlay = Some(Overlay::Confirm(Box::new(Confirm::new(*plan, name, location))));
-        }
-        (Answer::Failed(failure), _) => {
-            app.planning = Load::default();
-            app.core.fail(failure);
-        }
-        (_, target) => app.planning_for = target,
     }
 }
 

@@ -4,7 +4,7 @@ use crate::action::Id;
 use crate::tui::app::{App, Screen};
 use crate::tui::msg::Command;
 use crate::tui::overlays::Overlay;
-use crate::tui::screens::{compare::Pane, current, rows::RowsTab, table::Tab};
+use crate::tui::screens::{compare::Pane, current, layouts_detail, rows::RowsTab, table::Tab};
 
 /// Takes a movement or a copy; `false` for any other action.
 pub(super) fn act(app: &mut App, id: Id) -> bool {
@@ -47,12 +47,9 @@ pub(super) fn wheel(app: &mut App, rows: i32) {
         None => move_by(app, rows.into()),
         Some(Overlay::Help(help)) => help.top = shifted(help.top, rows.into()),
         Some(Overlay::Activity(activity)) => activity.top = shifted(activity.top, rows.into()),
+        Some(Overlay::Confirm(confirm)) => confirm.scroll_by(rows.into(), app.core.size),
         Some(
-            Overlay::Palette(_)
-            | Overlay::Filter(_)
-            | Overlay::Export(_)
-            | Overlay::Confirm(_)
-            | Overlay::SaveConfig(_),
+            Overlay::Palette(_) | Overlay::Filter(_) | Overlay::Fields(_) | Overlay::Export(_) | Overlay::SaveConfig(_),
         ) => {}
     }
 }
@@ -72,7 +69,15 @@ fn move_by(app: &mut App, delta: i64) {
         _ => 0,
     };
     let cells = app.core.size.0;
+    let last_line = match app.top() {
+        Screen::Layouts(layouts) => layouts_detail::last_top(layouts, &app.core),
+        _ => 0,
+    };
     let Some(screen) = app.screens.last_mut() else { return };
+    if let Screen::Layouts(layouts) = screen {
+        // Another layout is read from its first line on.
+        layouts.top = if layouts.in_list() { 0 } else { shifted(layouts.top, delta).min(last_line) };
+    }
     if let Some(grid) = current::grid(screen) {
         grid.move_by(delta, len);
         return;

@@ -2,7 +2,7 @@
 
 use crossterm::event::KeyCode;
 
-use super::{confirm, keys, navigate, paste, table};
+use super::{confirm, keys, layouts, navigate, paste, table};
 use crate::action::{Key, ctrl};
 use crate::ops::export::check_export;
 use crate::tui::app::{App, Screen};
@@ -71,10 +71,18 @@ pub(super) fn key(app: &mut App, key: Key) {
                 app.overlay = Some(Overlay::Export(export));
             }
         },
-        Some(Overlay::Confirm(mut dialog)) => match dialog.key(key) {
-            Outcome::Stay => app.overlay = Some(Overlay::Confirm(dialog)),
-            Outcome::Cancel => confirm::cancel(app, *dialog),
-            Outcome::Apply => confirm::apply(app, *dialog),
+        Some(Overlay::Confirm(mut dialog)) => {
+            let scrolled = dialog.scroll(key, app.core.size);
+            match if scrolled { Outcome::Stay } else { dialog.key(key) } {
+                Outcome::Stay => app.overlay = Some(Overlay::Confirm(dialog)),
+                Outcome::Cancel => confirm::cancel(app, *dialog),
+                Outcome::Apply => confirm::apply(app, *dialog),
+            }
+        }
+        Some(Overlay::Fields(mut dialog)) => match dialog.key(key) {
+            Outcome::Stay => app.overlay = Some(Overlay::Fields(dialog)),
+            Outcome::Cancel => layouts::leave(app, *dialog),
+            Outcome::Apply => layouts::take(app, *dialog),
         },
         Some(Overlay::SaveConfig(mut dialog)) => match dialog.key(key) {
             Outcome::Stay => app.overlay = Some(Overlay::SaveConfig(dialog)),
@@ -136,6 +144,7 @@ pub(super) fn paste(app: &mut App, text: &str) {
             app.core.say("pasted text does not confirm; type it");
         }
         Some(Overlay::Filter(filter)) => filter.input.paste(text),
+        Some(Overlay::Fields(fields)) => fields.paste(text),
         Some(Overlay::Export(export)) => export.line.input.paste(text),
         Some(Overlay::Palette(palette)) => {
             palette.input.paste(text);

@@ -10,6 +10,7 @@ use crate::table::PartitionTuple;
 use crate::tui::app::{App, Screen};
 use crate::tui::msg::Request;
 use crate::tui::screens::form::FormScreen;
+use crate::tui::screens::health::Mend;
 use crate::tui::screens::rows::{any_of, condition};
 use crate::tui::screens::table::{Tab, TableScreen};
 use crate::tui::screens::wanted::Wanted;
@@ -37,6 +38,15 @@ pub(super) fn act(app: &mut App, id: Id) {
         Id::LogBars => table.partitions.log_bars = !table.partitions.log_bars,
         Id::Open if table.tab == Tab::Partitions => open_partition(table, core),
         Id::Open if table.tab == Tab::History => view_version(app),
+        Id::Open if table.tab == Tab::Health => {
+            match table.health.selected().and_then(|finding| Mend::of(&finding.name)) {
+                Some(Mend::Optimize) => act(app, Id::Optimize),
+                Some(Mend::Vacuum) => act(app, Id::Vacuum),
+                Some(Mend::Layouts) => act(app, Id::Layouts),
+                None => app.core.say("partwise knows nothing that mends this by itself"),
+            }
+        }
+        Id::Optimize => optimize(app),
         Id::Compare => {
             if let Some(info) = &table.info.value {
                 let form = FormScreen::new(info.clone());
@@ -199,6 +209,34 @@ fn open_partition(table: &mut TableScreen, core: &mut Core) {
     table.rows.reset((!text.is_empty()).then_some(text));
     table.rows.from_partitions = true;
     table.tab = Tab::Rows;
+}
+
+/// Partitions that one condition names: a longer one would fill the commit.
+const MOST_OPTIMIZED: usize = 200;
+
+/// Plans to put small files together: of the marked partitions, or of the one
+/// under the cursor; on other tabs than Partitions of the whole table.
+fn optimize(app: &mut App) {
+    let Some(Screen::Table(table)) = app.screens.last() else { return };
+    let Some(info) = &table.info.value else { return };
+    let columns = &info.metadata.partition_columns;
+    let mut filter = None;
+    if table.tab == Tab::Partitions {
+        let mut chosen = marked(table);
+        if chosen.is_empty() {
+            chosen.extend(table.partitions.selected().map(|p| p.values.clone()));
+        }
+        let all = chosen.len() == table.partitions.rows().len();
+        if !all && chosen.len() > MOST_OPTIMIZED {
+            let said = format!("more than {MOST_OPTIMIZED} partitions are marked; mark fewer, or all of them");
+            app.core.say(said);
+            return;
+        }
+        let text = if all { String::new() } else { any_of(columns, &chosen) };
+        filter = (!text.is_empty()).then_some(text);
+    }
+    let (name, location) = (info.name.clone(), info.location.clone());
+    plan_write(app, Request::PlanOptimize { location: location.clone(), filter }, name, location);
 }
 
 fn view_version(app: &mut App) {
