@@ -15,6 +15,7 @@ use crate::config::Config;
 use crate::error::{Context as _, Error, ErrorKind, Result};
 use crate::ops::prepare::EffectRows;
 use crate::ops::{self, At, Context, OpenTable, RestoreRequest};
+use crate::plan::Plan;
 use crate::predicate::Predicate;
 use crate::progress::Progress;
 
@@ -258,7 +259,8 @@ async fn perform(
         }
         Request::PlanRepartition { location, wish } => {
             let table = OpenTable::open(context, &location, At::Latest).await?;
-            Answer::Planned(Box::new(ops::prepare_repartition(context, &table, &wish.request(), &progress).await?))
+            let plan = ops::prepare_repartition(context, &table, &wish.request(), &progress).await?;
+            planned(&table, plan).await?
         }
         Request::PlanOptimize { location, filter } => {
             let table = OpenTable::open(context, &location, At::Latest).await?;
@@ -274,16 +276,15 @@ async fn perform(
         Request::PlanRestore { location, to, partitions } => {
             let table = OpenTable::open(context, &location, At::Latest).await?;
             let request = RestoreRequest { chosen: partitions, ..RestoreRequest::whole(At::Version(to)) };
-            Answer::Planned(Box::new(ops::plan_restore(context, &table, &request, &progress).await?.plan))
+            planned(&table, ops::plan_restore(context, &table, &request, &progress).await?.plan).await?
         }
         Request::PlanRedo { location } => {
             let table = OpenTable::open(context, &location, At::Latest).await?;
-            Answer::Planned(Box::new(ops::plan_redo(context, &table, &[], &progress).await?.plan))
+            planned(&table, ops::plan_redo(context, &table, &[], &progress).await?.plan).await?
         }
         Request::PlanUndo { location, operation } => {
             let table = OpenTable::open(context, &location, At::Latest).await?;
-            let plan = ops::prepare_undo(context, &table, operation.as_deref(), &progress).await?;
-            Answer::Planned(Box::new(plan))
+            planned(&table, ops::prepare_undo(context, &table, operation.as_deref(), &progress).await?).await?
         }
         Request::Apply { plan, overrides } => {
             let report = ops::apply(context, &plan, &apply_options(overrides), &progress).await?;
@@ -392,4 +393,13 @@ impl Shared {
 /// The data behind a lock stays whole when a job panics: each change is one assignment.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A plan, with the table's description where it changes more than rows.
+async fn planned(table: &OpenTable, plan: Plan) -> Result<Answer> {
+    if plan.metadata_changes.is_empty() || !plan.refusals.is_empty() {
+        return Ok(Answer::Planned(Box::new(plan)));
+    }
+    let described = ops::describe(table, &plan).await?;
+    Ok(Answer::PlannedSwitch { plan: Box::new(plan), described })
 }

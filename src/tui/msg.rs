@@ -19,6 +19,7 @@ use crate::ops::{
     ScriptEngine, SourceProfile, TableSummary,
 };
 use crate::plan::advice::{self, Delivery};
+use crate::plan::describe::DescribeRow;
 use crate::plan::kinds::Class;
 use crate::plan::technical::TechnicalProposal;
 use crate::plan::{Effect, Plan};
@@ -256,6 +257,12 @@ pub enum Answer {
         offset: u64,
     },
     Planned(Box<Plan>),
+    /// A plan that changes more than rows, with the table's description on both
+    /// sides of it.
+    PlannedSwitch {
+        plan: Box<Plan>,
+        described: Vec<DescribeRow>,
+    },
     Applied(Box<ApplyReport>),
     Saved(String),
     Settled(Vec<String>),

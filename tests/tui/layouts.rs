@@ -6,6 +6,7 @@ use partwise::error::ErrorKind;
 use partwise::gate::{Evidence, Thresholds};
 use partwise::ops::layouts::Sampled;
 use partwise::ops::{ConfigChange, LayoutReport};
+use partwise::plan::describe::DescribeRow;
 use partwise::plan::layouts::breakers::{Breaker, BreakerKind};
 use partwise::plan::layouts::{ByColumn, ByteRange, Candidate, LayoutBy, Limits, Numbers, Origin, QueryRead, Spread};
 use partwise::plan::relayout::Order;
@@ -259,6 +260,37 @@ fn dangers_are_listed_where_the_reason_is_typed() {
         let Some((_, Request::Apply { overrides, .. })) = driver.waiting.last() else { panic!("{:?}", driver.waiting) };
         assert_eq!(overrides, &[("breaking-writers".to_owned(), "all six jobs are changed".to_owned())]);
     }
+}
+
+/// What a switch leaves and what it changes of DESCRIBE EXTENDED.
+#[test]
+fn both_descriptions_are_in_the_dialog() {
+    let mut driver = wizard((200, 50), false);
+    driver.keys("k");
+    count(&mut driver, counted(Vec::new()));
+    driver.keys("A");
+    let row = |name: &str, before: &str, after: &str| DescribeRow {
+        name: name.into(),
+        before: Some(before.into()),
+        after: Some(after.into()),
+    };
+    let described = vec![
+        row("column amount", "decimal(12,2)", "decimal(12,2)"),
+        row("partition columns", "fiscal_period", "company_code"),
+        DescribeRow { before: None, ..row("property delta.x", "", "1") },
+    ];
+    let plan = Box::new(switch(Vec::new()));
+    driver.answer(|r| matches!(r, Request::PlanRepartition { .. }), Answer::PlannedSwitch { plan, described });
+    let screen = driver.screen();
+    let lines = [
+        "DESCRIBE EXTENDED, before → after",
+        "≠ partition columns: fiscal_period → company_code",
+        "≠ property delta.x: – → 1",
+        "= column amount: decimal(12,2)",
+    ];
+    let places: Vec<usize> =
+        lines.iter().map(|line| screen.find(line).unwrap_or_else(|| panic!("{line}\n{screen}"))).collect();
+    assert!(places.is_sorted(), "{screen}");
 }
 
 #[test]

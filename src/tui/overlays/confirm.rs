@@ -10,6 +10,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::action::{Key, ctrl};
+use crate::plan::describe::DescribeRow;
 use crate::plan::{Plan, Verdict};
 use crate::table::value::escape_controls;
 use crate::tui::input::TextInput;
@@ -46,6 +47,8 @@ pub struct Confirm {
     pub focus: Focus,
     /// The first line shown of what the plan says.
     pub top: usize,
+    /// The table's description on both sides of the plan; empty where it stays.
+    pub described: Vec<DescribeRow>,
 }
 
 /// What a key led to.
@@ -63,7 +66,22 @@ impl Confirm {
             .into_iter()
             .map(|g| Reason { gate: g.name.clone(), message: g.message.clone(), input: TextInput::default() })
             .collect();
-        Self { plan, name, location, reasons, typed: TextInput::default(), focus: Focus::Cancel, top: 0 }
+        Self {
+            plan,
+            name,
+            location,
+            reasons,
+            typed: TextInput::default(),
+            focus: Focus::Cancel,
+            top: 0,
+            described: Vec::new(),
+        }
+    }
+
+    /// With the table's description on both sides of the plan.
+    pub fn described(mut self, rows: Vec<DescribeRow>) -> Self {
+        self.described = rows;
+        self
     }
 
     /// Why it cannot be applied yet; `None` when it can.

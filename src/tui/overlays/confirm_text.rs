@@ -2,6 +2,7 @@
 //! gate that failed with all of its message, the way back.
 
 use super::confirm::Confirm;
+use crate::plan::describe::DescribeRow;
 use crate::plan::kinds::Class;
 use crate::plan::relayout::{Order, Shape};
 use crate::plan::repartition::Repartition;
@@ -20,7 +21,7 @@ pub fn lines(confirm: &Confirm, cells: usize) -> Vec<(String, Role)> {
     let mut lines = Vec::new();
     for (text, role) in facts(confirm) {
         // What goes on is set in below its mark.
-        let marked = ["✘ ", "! ", "· "].iter().any(|mark| text.starts_with(mark));
+        let marked = ["✘ ", "! ", "· ", "≠ ", "= "].iter().any(|mark| text.starts_with(mark));
         let indent = if marked { "  " } else { "" };
         for (i, part) in wrap(&text, cells.saturating_sub(indent.len())).into_iter().enumerate() {
             let indent = if i == 0 { "" } else { indent };
@@ -92,6 +93,25 @@ fn facts(confirm: &Confirm) -> Vec<(String, Role)> {
     let command = if plan.spec.kind().undoes().is_some() { "redo" } else { "undo" };
     let back = format!("Take it back with u, or: partwise {command} {}", escape_controls(&confirm.location));
     lines.push((back, Role::Dim));
+    lines.extend(described(&confirm.described));
+    lines
+}
+
+/// DESCRIBE EXTENDED on both sides: what differs with both, first; then what
+/// stays.
+fn described(rows: &[DescribeRow]) -> Vec<(String, Role)> {
+    let side = |text: &Option<String>| text.as_deref().map_or_else(|| "–".to_owned(), escape_controls);
+    let mut lines = Vec::new();
+    if !rows.is_empty() {
+        lines.push(("DESCRIBE EXTENDED, before → after:".to_owned(), Role::Text));
+    }
+    for row in rows.iter().filter(|row| row.differs()) {
+        let name = escape_controls(&row.name);
+        lines.push((format!("≠ {name}: {} → {}", side(&row.before), side(&row.after)), Role::Warn));
+    }
+    for row in rows.iter().filter(|row| !row.differs()) {
+        lines.push((format!("= {}: {}", escape_controls(&row.name), side(&row.before)), Role::Dim));
+    }
     lines
 }
 

@@ -22,6 +22,11 @@ pub(super) fn planned(app: &mut App, answer: Answer) {
             app.planning = Load::default();
             app.overlay = Some(Overlay::Confirm(Box::new(Confirm::new(*plan, name, location))));
         }
+        (Answer::PlannedSwitch { plan, described }, Some((name, location))) => {
+            app.planning = Load::default();
+            let confirm = Confirm::new(*plan, name, location).described(described);
+            app.overlay = Some(Overlay::Confirm(Box::new(confirm)));
+        }
         (Answer::Failed(failure), _) => {
             app.planning = Load::default();
             app.core.fail(failure);
