@@ -8,6 +8,7 @@ use super::table::{below, trouble};
 use super::{layouts_detail, layouts_table};
 use crate::action::Facts;
 use crate::ops::{ConfigChange, LayoutReport};
+use crate::plan::layouts::advice::recommend;
 use crate::plan::layouts::breakers::Breaker;
 use crate::plan::layouts::{Candidate, Origin};
 use crate::table::number::bytes;
@@ -138,7 +139,25 @@ impl LayoutsScreen {
 
     /// Takes one layout that was tried: its row has its numbers from now on.
     /// Gives back where it is.
-    pub fn took(&mut self, mut tried: Row) -> usize {
+    pub fn took(&mut self, tried: Row) -> usize {
+        let at = self.place(tried);
+        self.recommend();
+        at
+    }
+
+    /// Chooses again by the numbers that are known by now. A layout whose queries
+    /// cannot be simulated is not among the chosen.
+    fn recommend(&mut self) {
+        let Some(report) = &mut self.load.value else { return };
+        let known = |at: &usize| self.rows[*at].candidate.queries.len() == report.queries.len();
+        let places: Vec<usize> = (0..self.rows.len()).filter(known).collect();
+        let candidates: Vec<Candidate> = places.iter().map(|at| self.rows[*at].candidate.clone()).collect();
+        let told = recommend(&candidates, report.bytes, &self.info.settings.layout);
+        report.recommended = told.index.and_then(|index| places.get(index)).copied();
+        report.because = told.because;
+    }
+
+    fn place(&mut self, mut tried: Row) -> usize {
         match self.rows.iter().position(|row| row.wish == tried.wish) {
             Some(at) => {
                 tried.candidate.origin = self.rows[at].candidate.origin;
