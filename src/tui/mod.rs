@@ -14,6 +14,7 @@ pub mod load;
 pub mod msg;
 pub mod overlays;
 mod planning;
+mod request;
 mod runtime;
 pub mod screens;
 pub mod shared;
