@@ -282,16 +282,12 @@ impl OpenTable {
 
     /// SQL's answer of a predicate over partition columns.
     pub(super) fn matches_partition(&self, predicate: &Predicate, tuple: &PartitionTuple) -> Result<Option<bool>> {
-        let columns = &self.metadata().partition_columns;
-        predicate.evaluate(&|name| {
-            let at = columns.iter().position(|c| c.eq_ignore_ascii_case(name))?;
-            tuple.0.get(at).cloned()
-        })
+        matches(predicate, &self.metadata().partition_columns, tuple)
     }
 
     /// Every version once, newest first. `check_files` also finds out which
     /// can still be restored. `filter` keeps commits that touched a matching
-    /// partition.
+    /// partition, and those of which that cannot be told: under other columns.
     ///
     /// # Errors
     /// `Usage` for a filter on other columns, and whatever is wrong with the log.
@@ -301,30 +297,47 @@ impl OpenTable {
         check_files: bool,
         progress: &Progress,
     ) -> Result<Vec<Commit>> {
-        if let Some(stranger) = filter
-            .map_or_else(Vec::new, Predicate::columns)
-            .iter()
-            .find(|c| !self.metadata().partition_columns.iter().any(|p| p.eq_ignore_ascii_case(c)))
-        {
+        let commits = history::read(&self.snapshot, check_files, progress).await?;
+        let Some(predicate) = filter else { return Ok(commits) };
+        let mut columns = self.metadata().partition_columns.clone();
+        for touched in commits.iter().flat_map(|c| &c.touched) {
+            columns.extend(touched.columns.iter().filter(|c| !columns.contains(c)).cloned().collect::<Vec<_>>());
+        }
+        let has = |columns: &[String], name: &String| columns.iter().any(|c| c.eq_ignore_ascii_case(name));
+        let named = predicate.columns();
+        if let Some(stranger) = named.iter().find(|c| !has(&columns, c)) {
             return Err(Error::new(
                 ErrorKind::Usage,
                 format!("history can only be filtered by partition columns, and {stranger} is none"),
             )
-            .hint(format!("The table is partitioned by {}.", self.metadata().partition_columns.join(", "))));
+            .hint(format!("The table is or was partitioned by {}.", columns.join(", "))));
         }
-        let commits = history::read(&self.snapshot, check_files, progress).await?;
-        let Some(predicate) = filter else { return Ok(commits) };
         let mut kept = Vec::new();
         for commit in commits {
-            let mut touches = false;
-            for tuple in commit.partitions_of(&self.metadata().partition_columns) {
-                touches |= self.matches_partition(predicate, tuple)? == Some(true);
+            // Of partitions by other columns nobody can say that they do not match,
+            // and before a switch no partition of today was there.
+            let mut touches = commit.switches;
+            for touched in &commit.touched {
+                if !named.iter().all(|c| has(&touched.columns, c)) {
+                    touches = true;
+                    continue;
+                }
+                for tuple in &touched.partitions {
+                    touches |= matches(predicate, &touched.columns, tuple)? == Some(true);
+                }
             }
-            // Before a switch no partition of today was there.
-            if touches || commit.switches {
+            if touches {
                 kept.push(commit);
             }
         }
         Ok(kept)
     }
+}
+
+/// SQL's answer of a predicate for a partition of some columns.
+fn matches(predicate: &Predicate, columns: &[String], tuple: &PartitionTuple) -> Result<Option<bool>> {
+    predicate.evaluate(&|name| {
+        let at = columns.iter().position(|c| c.eq_ignore_ascii_case(name))?;
+        tuple.0.get(at).cloned()
+    })
 }

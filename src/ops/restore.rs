@@ -250,6 +250,21 @@ impl Work<'_> {
         findings.extend(said);
         let differences = changes::metadata_changes(now.metadata(), then.metadata());
         findings.extend(stay_as_they_are(&differences));
+        if let (Some(chosen), true) = (&self.chosen, prepared.plan.refusals.is_empty()) {
+            let key = prepared.plan.key.clone();
+            let beyond = match key.is_empty() {
+                true => None,
+                false => Some(
+                    twins::rows_beyond(self.table, &source, &prepared.plan.spec, chosen.text(), self.progress).await?,
+                ),
+            };
+            prepared.plan.keys.elsewhere = beyond;
+            prepared.plan.findings.extend(match beyond {
+                None => Some(twins::KEYS_UNSEEN.to_owned()),
+                Some(0) => None,
+                Some(rows) => Some(twice(rows, &key)),
+            });
+        }
         Ok(prepared)
     }
 
@@ -282,10 +297,31 @@ impl Work<'_> {
                 && field.nullable
                 && !is_computed(field)
             {
+                if now.is_partition_column(&field.name) {
+                    return Err(self.no_partition_for(field));
+                }
                 columns.push((field.name.clone(), RowExpr::null_of(t).text().to_owned()));
+                findings.push(format!(
+                    "column {}: version {} does not have it; it is NULL in the rows that come back",
+                    field.name,
+                    self.then.version()
+                ));
             }
         }
         Ok((SourceView { filter, columns, ..SourceView::default() }, findings))
+    }
+
+    /// NULL would move every row into one partition, which nobody means.
+    fn no_partition_for(&self, field: &Field) -> Error {
+        Error::new(
+            ErrorKind::Refused,
+            format!(
+                "the rows of version {} have no value for {}, which partitions the table today",
+                self.then.version(),
+                field.name
+            ),
+        )
+        .hint("Restore the whole table with its metadata, or take the switch back first with `partwise undo`.")
     }
 
     /// NULL for a column whose name another one had.
@@ -333,8 +369,10 @@ impl Work<'_> {
 /// Rows of chosen partitions that come back although others have their keys.
 fn twice(rows: u64, key: &[String]) -> String {
     let what = match rows {
-        1 => "1 row that comes back has a key that is in another partition today, and will be there twice".to_owned(),
-        n => format!("{n} rows that come back have keys that are in other partitions today, and will be there twice"),
+        1 => "1 row that comes back has a key that is elsewhere in the table today, and will be there twice".to_owned(),
+        n => {
+            format!("{n} rows that come back have keys that are elsewhere in the table today, and will be there twice")
+        }
     };
     format!("{what}; `partwise keys TABLE --key {}` names such keys afterwards", key.join(","))
 }

@@ -5,16 +5,17 @@
 use std::collections::HashSet;
 
 use super::browse::OpenTable;
-use super::prepare::{names, seed, spilling};
+use super::chosen::narrowed;
+use super::prepare::{matching, names, seed, spilling};
 use crate::engine::local::LocalEngine;
 use crate::engine::{Engine, RowJob};
 use crate::error::{Error, ErrorKind, Result};
 use crate::lake::Snapshot;
 use crate::plan::clauses::{Clauses, On};
 use crate::plan::view::SourceView;
-use crate::plan::{OutputShape, Pairing, Reach, RowRule};
+use crate::plan::{OutputShape, Pairing, Reach, RowRule, Spec};
 use crate::progress::Progress;
-use crate::source::{Matching, delta};
+use crate::source::{Matching, Source, delta};
 use crate::table::DataFile;
 
 /// Said where no key is known: `keys.elsewhere` is then null.
@@ -62,28 +63,10 @@ impl Back<'_> {
             return Ok(Some(0));
         }
         let columns = self.table.metadata().schema.names().map(|name| old.index_of(name)).collect();
-        let on = On::columns(&key, true);
-        let job = RowJob {
-            snapshot: self.table.snapshot().clone(),
-            source: delta::of_files(self.then, files).await?,
-            matching: Matching { columns, ..Matching::default() },
-            view: SourceView::default(),
-            key: on.keys.clone(),
-            // No clause: nothing is asked of the rows but whether they meet.
-            rules: vec![RowRule { reach: Reach::Table, pairing: Pairing::Join(on), clauses: Clauses::default() }],
-            metadata: None,
-            files: Some(others),
-            exact_cells: false,
-            output: OutputShape::default(),
-            spilling: spilling(self.table)?,
-            ignore: Vec::new(),
-            measures: Vec::new(),
-            grain: Vec::new(),
-            seed: seed(),
-        };
-        let found = LocalEngine.classify(job, progress.clone()).await?.pop();
-        let found = found.ok_or_else(|| Error::new(ErrorKind::Internal, "one rule gave no result"))?;
-        Ok(Some(found.summary().keys.existing))
+        let source = delta::of_files(self.then, files).await?;
+        let matching = Matching { columns, ..Matching::default() };
+        let meeting = Meeting { table: self.table, source, matching, view: SourceView::default(), key: &key };
+        Ok(Some(meeting.rows(Reach::Table, Some(others), progress).await?))
     }
 
     /// Files that stay and that the old version does not have. By path: a
@@ -104,5 +87,61 @@ impl Back<'_> {
         let there: HashSet<_> = others.iter().map(part).collect();
         let back = self.files.iter().filter(|f| there.contains(&part(f))).cloned().collect();
         (back, others.into_iter().filter(|f| here.contains(&part(f))).collect())
+    }
+}
+
+/// Rows that a restore by rows brings back and whose key a row has that it leaves
+/// alone: `chosen` says, over the table's columns, which rows it replaces.
+///
+/// # Errors
+/// As [`super::prepare::classify`].
+pub async fn rows_beyond(
+    table: &OpenTable,
+    source: &Source,
+    spec: &Spec,
+    chosen: &str,
+    progress: &Progress,
+) -> Result<u64> {
+    let rows = spec.rows().ok_or_else(|| Error::new(ErrorKind::Internal, "a restore by rows has no rows"))?;
+    let matching = matching(table, source, std::slice::from_ref(spec))?;
+    let others = format!("NOT coalesce({chosen}, false)");
+    let source = narrowed(source, &rows.view)?;
+    let meeting = Meeting { table, source, matching, view: rows.view.clone(), key: &rows.key };
+    meeting.rows(Reach::Where(others), None, progress).await
+}
+
+/// Rows of a source that meet rows of the table by their key.
+struct Meeting<'a> {
+    table: &'a OpenTable,
+    source: Source,
+    matching: Matching,
+    view: SourceView,
+    key: &'a [String],
+}
+
+impl Meeting<'_> {
+    async fn rows(self, reach: Reach, files: Option<Vec<DataFile>>, progress: &Progress) -> Result<u64> {
+        let on = On::columns(self.key, true);
+        let job = RowJob {
+            snapshot: self.table.snapshot().clone(),
+            source: self.source,
+            matching: self.matching,
+            view: self.view,
+            key: on.keys.clone(),
+            // No clause: nothing is asked of the rows but whether they meet.
+            rules: vec![RowRule { reach, pairing: Pairing::Join(on), clauses: Clauses::default() }],
+            metadata: None,
+            files,
+            exact_cells: false,
+            output: OutputShape::default(),
+            spilling: spilling(self.table)?,
+            ignore: Vec::new(),
+            measures: Vec::new(),
+            grain: Vec::new(),
+            seed: seed(),
+        };
+        let found = LocalEngine.classify(job, progress.clone()).await?.pop();
+        let found = found.ok_or_else(|| Error::new(ErrorKind::Internal, "one rule gave no result"))?;
+        Ok(found.summary().keys.existing)
     }
 }

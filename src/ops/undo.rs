@@ -320,13 +320,14 @@ async fn built_on(
 
 fn depended_on(newest: &Snapshot, before: &Snapshot, found: &Operation, what: &str) -> Error {
     let hint = "Taking it back would change what later commits rely on. `partwise plan restore` takes them back too.";
-    let by = before.metadata().partition_columns.join(",");
-    let by = if by.is_empty() { "none" } else { by.as_str() };
     let switched = before.metadata().partition_columns != newest.metadata().partition_columns;
+    let back = layout_back(newest.metadata(), before.metadata()).filter(|_| switched);
     Error::new(ErrorKind::Conflict, format!("version {} changed the table's metadata, and {what}", found.version)).hint(
-        match switched {
-            true => format!("{hint} `partwise plan repartition TABLE --by {by}` goes back and keeps them."),
-            false => hint.to_owned(),
+        match back {
+            Some(by) => {
+                format!("{hint} `partwise plan repartition TABLE --by '{}'` goes back and keeps them.", by.argument())
+            }
+            None => hint.to_owned(),
         },
     )
 }

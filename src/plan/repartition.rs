@@ -56,6 +56,10 @@ impl Kind for Repartition {
         "repartition"
     }
 
+    fn title(&self) -> &'static str {
+        if self.undoes.is_some() { "undo by a rewrite" } else { self.operation() }
+    }
+
     fn lower(&self) -> Change {
         Change::Layout(Relayout {
             files: Chosen::All,
@@ -93,6 +97,9 @@ impl Kind for Repartition {
         if !self.added.is_empty() {
             let added: Vec<String> = self.added.iter().map(|c| format!("{} AS {}", c.expression, c.name)).collect();
             parameters.push(("addedColumns".into(), json!(added).to_string()));
+        }
+        if let Some(undone) = &self.undoes {
+            parameters.push(("undoes".into(), undone.operation.clone()));
         }
         ("REPARTITION", parameters)
     }

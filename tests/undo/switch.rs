@@ -2,7 +2,9 @@
 //! were only packed anew.
 
 use partwise::error::ErrorKind;
-use partwise::ops::{ApplyOptions, At, OptimizeRequest, RepartitionRequest, prepare_optimize, prepare_repartition};
+use partwise::ops::{
+    ApplyOptions, At, OptimizeRequest, RepartitionRequest, RestoreRequest, prepare_optimize, prepare_repartition,
+};
 use partwise::plan::layouts::LayoutBy;
 use partwise::plan::{GateStatus, Plan, Spec, Verdict};
 use partwise::predicate::Predicate;
@@ -11,9 +13,9 @@ use serde_json::json;
 
 use super::{row, shape};
 use crate::support::replay::{actions, newest, replay};
-use crate::support::road::{gate, refused};
+use crate::support::road::{MERGE, gate, refused};
 use crate::support::writer::FileOptions;
-use crate::support::{Bench, Fixture, Row, block_on, rows_of, sorted};
+use crate::support::{Bench, Fixture, Row, Shape, block_on, rows_of, sorted};
 
 fn rows() -> Vec<Row> {
     vec![row("a", 1, 1), row("a", 2, 2), row("b", 3, 3)]
@@ -144,8 +146,13 @@ fn partitions_keep_the_names_that_they_had() {
     };
     let label = |text: &str| text.to_owned();
     assert_eq!(history(None), [(2, vec![]), (1, vec![label("d=b")]), (0, vec![label("d=a"), label("d=b")])]);
-    // Whatever was before the switch was under no k.
-    assert_eq!(history(Some("k = 2")), [(2, vec![])]);
+    // Of what was before the switch nobody can say that it has no row of k = 2.
+    let versions = |filter| history(Some(filter)).into_iter().map(|(version, _)| version).collect::<Vec<_>>();
+    assert_eq!(versions("k = 2"), [2, 1, 0]);
+    assert_eq!(versions("d = 'a'"), [2, 0]);
+    assert_eq!(versions("d = 'b'"), [2, 1, 0]);
+    let nobody = Predicate::parse("v = 1").unwrap();
+    assert_eq!(refused(block_on(open.history(Some(&nobody), false, &Progress::default()))).kind, ErrorKind::Usage);
     let rename = std::fs::read_dir(&table.path).unwrap().map(|e| e.unwrap().path());
     for folder in rename.filter(|p| p.file_name().unwrap().to_string_lossy().starts_with("d=")) {
         std::fs::remove_dir_all(folder).unwrap();
@@ -202,4 +209,66 @@ fn packing_files_leaves_nothing_to_take_back_once_they_were_rewritten() {
     assert_eq!(bench.apply(&undo).unwrap().version_after, None);
     assert_eq!(bench.open_at(&table.path, At::Latest).unwrap().version(), newest(&table.path));
     assert_eq!(rows_of(&table.path), [row("a", 2, 2), row("a", 5, 5), row("b", 3, 3)]);
+}
+
+/// A column that partitions the table and that the version does not have: NULL
+/// would move every row.
+#[test]
+fn rows_do_not_come_back_without_a_value_for_a_partition_column() {
+    let bench = Bench::default();
+    let table = bench.table(shape(), &rows());
+    let open = bench.open(&table.path).unwrap();
+    let by = LayoutBy::parse("k % 2 AS odd").unwrap();
+    let request = RepartitionRequest { by, plain_column: true, ..RepartitionRequest::default() };
+    let plan = block_on(prepare_repartition(&bench.context, &open, &request, &Progress::default())).unwrap();
+    bench.apply(&plan).unwrap();
+    let some = RestoreRequest { filter: Some("d = 'a'".into()), ..RestoreRequest::whole(At::Version(0)) };
+    let all = RestoreRequest { data_only: true, ..RestoreRequest::whole(At::Version(0)) };
+    for request in [some, all] {
+        let error = refused(bench.restore_with(&table.path, &request));
+        assert_eq!(error.kind, ErrorKind::Refused);
+        assert!(error.message.contains("no value for odd, which partitions the table"), "{}", error.message);
+    }
+    // With its metadata the version comes back whole.
+    bench.apply(&bench.plan_restore(&table.path, 0).unwrap()).unwrap();
+    assert_eq!((columns(&table), rows_of(&table.path)), (json!(["d"]), rows()));
+}
+
+/// Across a switch rows are written again, and their keys may live beside them.
+#[test]
+fn rows_that_come_back_beside_their_keys_are_said() {
+    let bench = Bench::default();
+    let table = bench.table(shape(), &rows());
+    switch(&bench, &table, "v");
+    // Key 1 moves from d = a to d = b, and to another partition.
+    let source = bench.source("s", &shape().columns, &[row("b", 1, 9)]);
+    bench.run(&table.path, &source, &["k"], MERGE);
+    let request = |key: &[&str]| RestoreRequest {
+        partitions: vec!["d=a".into()],
+        key: key.iter().map(|&k| k.to_owned()).collect(),
+        ..RestoreRequest::whole(At::Version(0))
+    };
+    let plan = bench.restore_with(&table.path, &request(&["k"])).unwrap().plan;
+    assert!(matches!(plan.spec, Spec::RestoreRows(_)), "{:?}", plan.spec);
+    assert_eq!(plan.keys.elsewhere, Some(1));
+    assert!(plan.findings.iter().any(|f| f.contains("1 row that comes back has a key")), "{:?}", plan.findings);
+    let plan = bench.restore_with(&table.path, &request(&["d", "k"])).unwrap().plan;
+    assert_eq!(plan.keys.elsewhere, Some(0), "{:?}", plan.findings);
+    let plan = bench.restore_with(&table.path, &request(&[])).unwrap().plan;
+    assert!(plan.keys.elsewhere.is_none(), "{:?}", plan.findings);
+    assert!(plan.findings.iter().any(|f| f.contains("keys were not compared")), "{:?}", plan.findings);
+}
+
+#[test]
+fn a_rewrite_that_takes_a_switch_back_is_an_undo_in_the_history() {
+    let bench = Bench::default();
+    let table = bench.table(shape(), &rows());
+    let first = switch(&bench, &table, "v");
+    let mut other = Fixture::resume(&table.path, Shape { partition_by: vec!["v".into()], ..shape() });
+    other.append(&[row("c", 9, 9)]);
+    let undo = bench.plan_undo(&table.path, None).unwrap();
+    assert_eq!(undo.spec.kind().title(), "undo by a rewrite");
+    bench.apply(&undo).unwrap();
+    let info = replay(&table.path).unwrap().infos.pop().unwrap();
+    assert_eq!(info["operationParameters"]["undoes"], json!(first.id));
 }

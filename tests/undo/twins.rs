@@ -80,7 +80,7 @@ fn a_partition_that_goes_back_beside_its_moved_rows_says_so() {
     };
     let plan = bench.restore_with(&table.path, &request(&["k"])).unwrap().plan;
     assert_eq!(plan.keys.elsewhere, Some(1));
-    assert!(says(&plan, "1 row that comes back has a key that is in another partition"), "{:?}", plan.findings);
+    assert!(says(&plan, "1 row that comes back has a key that is elsewhere in the table"), "{:?}", plan.findings);
     let plan = bench.restore_with(&table.path, &request(&["d", "k"])).unwrap().plan;
     assert_eq!((plan.keys.elsewhere, plan.findings.len()), (Some(0), 0), "{:?}", plan.findings);
     let plan = bench.restore_with(&table.path, &request(&[])).unwrap().plan;

@@ -110,7 +110,9 @@ pub fn writers(commits: &[Commit]) -> Vec<WriterUse> {
     let left_alone = left_others_alone(commits);
     let mut found: BTreeMap<(BreakerKind, String, Vec<String>), WriterUse> = BTreeMap::new();
     for commit in commits {
-        let partition_by = columns(commit.parameter("partitionBy"));
+        // partwise reads the columns from the table each time, whatever it noted.
+        let own = commit.operation_id().is_some();
+        let partition_by = if own { Vec::new() } else { columns(commit.parameter("partitionBy")) };
         let predicate = commit.parameter("predicate").map(plain_predicate).filter(|p| !p.is_empty());
         let overwrites = commit.operation() == Some("WRITE") && commit.parameter("mode") == Some("Overwrite");
         let flag = |key: &str, yes: &str| {
@@ -128,9 +130,8 @@ pub fn writers(commits: &[Commit]) -> Vec<WriterUse> {
         } else if overwrites && predicate.is_some() {
             kinds.push(BreakerKind::ReplaceWhere);
         }
-        // partwise reads the columns from the table each time.
         let writes = commit.operation() == Some("WRITE");
-        if writes && !partition_by.is_empty() && commit.operation_id().is_none() && !dynamic {
+        if writes && !partition_by.is_empty() && !dynamic {
             kinds.push(BreakerKind::PartitionBy);
         }
         for kind in kinds {

@@ -59,6 +59,11 @@ impl Grouping {
                 inputs.len() - 1
             }
         };
+        let left = |name: &str| !by.columns.iter().any(|c| c.expression.is_none() && c.name.eq_ignore_ascii_case(name));
+        if !by.columns.is_empty() && !schema.names().any(left) {
+            return Err(Error::new(ErrorKind::Usage, "no column would be left for the data files")
+                .hint("Delta wants at least one that is no partition column."));
+        }
         let mut columns = Vec::new();
         for column in &by.columns {
             let (data_type, from) = match &column.expression {

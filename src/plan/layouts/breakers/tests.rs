@@ -134,3 +134,19 @@ fn streams_and_the_change_feed_are_named() {
     let found = writers(&[commit(9, info, 1, 0)]);
     assert_eq!((found[0].kind, found[0].who.as_str()), (BreakerKind::Stream, "query q"));
 }
+
+/// What partwise noted in its own commits names nothing: it reads the table's
+/// columns each time, and would delete on the new ones.
+#[test]
+fn own_overwrites_name_no_columns() {
+    let parameters = json!({"mode": "Overwrite", "partitionBy": "[\"a\"]", "isDynamicPartitionOverwrite": "true"});
+    let mut own = write(1, parameters, 1, 1);
+    own.info.as_mut().unwrap().insert("partwise".into(), json!({"id": "p", "operation": "overwrite"}));
+    let found = writers(&[own]);
+    assert_eq!((found.len(), found[0].kind), (1, BreakerKind::DynamicOverwrite));
+    assert!(found[0].partition_by.is_empty());
+    let lost = Collateral { rows: 20, partitions: 4, lost: 40, lost_partitions: 2 };
+    let by = LayoutBy::of([ByColumn::plain("c")]);
+    let told = judge(&found[0], &["b".to_owned()], &by, Some(lost)).unwrap();
+    assert!(told.danger && told.effect.contains("delete 40 other rows"), "{}", told.effect);
+}
