@@ -52,6 +52,37 @@ pub struct RowJob {
     pub seed: u64,
 }
 
+impl RowJob {
+    /// All rows of both, as they are: nothing is left out, computed or summed.
+    /// `sides`: the table's snapshot and the source.
+    pub fn of(
+        sides: (Snapshot, Source),
+        matching: Matching,
+        key: Vec<KeyPair>,
+        rules: Vec<RowRule>,
+        spilling: Spilling,
+        seed: u64,
+    ) -> RowJob {
+        RowJob {
+            snapshot: sides.0,
+            source: sides.1,
+            matching,
+            view: SourceView::default(),
+            rules,
+            key,
+            metadata: None,
+            files: None,
+            exact_cells: false,
+            spilling,
+            output: OutputShape::default(),
+            ignore: Vec::new(),
+            measures: Vec::new(),
+            grain: Vec::new(),
+            seed,
+        }
+    }
+}
+
 /// What a rule does, in numbers, with the means to look at the rows and to
 /// stage them.
 pub trait Classified: Send + Sync {

@@ -316,22 +316,16 @@ pub(super) async fn classify(
     } else {
         names(table, grain)?.into_iter().map(|c| (c, true)).collect()
     };
+    let sides = (table.snapshot().clone(), narrowed(source, &rows.view)?);
+    let key = key_pairs(&rules, &rows.key);
     let job = RowJob {
-        snapshot: table.snapshot().clone(),
-        source: narrowed(source, &rows.view)?,
-        matching,
-        key: key_pairs(&rules, &rows.key),
-        rules,
         view: rows.view.clone(),
-        metadata: None,
-        files: None,
         exact_cells: rows.exact_cells,
-        spilling: spilling(table)?,
         output: rows.output,
         ignore: rows.ignore.clone(),
         measures: rows.measures.clone(),
         grain,
-        seed: rows.hash_seed,
+        ..RowJob::of(sides, matching, key, rules, spilling(table)?, rows.hash_seed)
     };
     LocalEngine.classify(job, progress.clone()).await
 }

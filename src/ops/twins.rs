@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::lake::Snapshot;
 use crate::plan::clauses::{Clauses, On};
 use crate::plan::view::SourceView;
-use crate::plan::{OutputShape, Pairing, Reach, RowRule, Spec};
+use crate::plan::{Pairing, Reach, RowRule, Spec};
 use crate::progress::Progress;
 use crate::source::{Matching, Source, delta};
 use crate::table::DataFile;
@@ -122,23 +122,13 @@ struct Meeting<'a> {
 impl Meeting<'_> {
     async fn rows(self, reach: Reach, files: Option<Vec<DataFile>>, progress: &Progress) -> Result<u64> {
         let on = On::columns(self.key, true);
+        let (key, sides) = (on.keys.clone(), (self.table.snapshot().clone(), self.source));
+        // No clause: nothing is asked of the rows but whether they meet.
+        let rules = vec![RowRule { reach, pairing: Pairing::Join(on), clauses: Clauses::default() }];
         let job = RowJob {
-            snapshot: self.table.snapshot().clone(),
-            source: self.source,
-            matching: self.matching,
             view: self.view,
-            key: on.keys.clone(),
-            // No clause: nothing is asked of the rows but whether they meet.
-            rules: vec![RowRule { reach, pairing: Pairing::Join(on), clauses: Clauses::default() }],
-            metadata: None,
             files,
-            exact_cells: false,
-            output: OutputShape::default(),
-            spilling: spilling(self.table)?,
-            ignore: Vec::new(),
-            measures: Vec::new(),
-            grain: Vec::new(),
-            seed: seed(),
+            ..RowJob::of(sides, self.matching, key, rules, spilling(self.table)?, seed())
         };
         let found = LocalEngine.classify(job, progress.clone()).await?.pop();
         let found = found.ok_or_else(|| Error::new(ErrorKind::Internal, "one rule gave no result"))?;

@@ -29,7 +29,7 @@ use crate::lake::Snapshot;
 use crate::plan::kinds::RowSpec;
 use crate::plan::undo;
 use crate::plan::view::{OperationColumn, RowMeaning, SourceView};
-use crate::plan::{Effect, OutputShape, Reach, RowRule, Spec};
+use crate::plan::{Effect, Reach, RowRule, Spec};
 use crate::progress::Progress;
 use crate::source::{Matching, Source, delta};
 use crate::table::file::FileId;
@@ -164,22 +164,12 @@ impl UndoRows<'_> {
         let rules = vec![RowRule::replace(Reach::Table)];
         let schema = self.before.metadata().schema.clone();
         let places = schema.names().map(|name| after.metadata().schema.index_of(name)).collect();
+        let sides = (self.before.clone(), delta::of_files(after, written).await?);
+        let matching = Matching { columns: places, ..Matching::default() };
+        let key = key_pairs(&rules, &identity.names);
         let job = RowJob {
-            snapshot: self.before.clone(),
-            source: delta::of_files(after, written).await?,
-            matching: Matching { columns: places, ..Matching::default() },
-            view: SourceView::default(),
-            key: key_pairs(&rules, &identity.names),
-            rules,
-            metadata: None,
             files: Some(self.taken.to_vec()),
-            exact_cells: false,
-            output: OutputShape::default(),
-            spilling: spilling(self.table)?,
-            ignore: Vec::new(),
-            measures: Vec::new(),
-            grain: Vec::new(),
-            seed: seed(),
+            ..RowJob::of(sides, matching, key, rules, spilling(self.table)?, seed())
         };
         let classified = LocalEngine.classify(job, self.progress.clone()).await?.pop();
         let classified = classified.ok_or_else(|| Error::new(ErrorKind::Internal, "one rule gave no result"))?;

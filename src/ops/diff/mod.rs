@@ -25,8 +25,7 @@ use super::strategy::key_pairs;
 use crate::engine::local::LocalEngine;
 use crate::engine::{Engine, PartitionSummary, RowJob};
 use crate::error::{Error, ErrorKind, Result};
-use crate::plan::view::SourceView;
-use crate::plan::{Effects, KeyFacts, OutputShape, Reach, RowRule};
+use crate::plan::{Effects, KeyFacts, Reach, RowRule};
 use crate::predicate::Predicate;
 use crate::progress::Progress;
 use crate::source::{Matching, delta};
@@ -138,22 +137,14 @@ pub async fn diff(
     let ignore = ignored(&columns, request, to, &key)?;
     let files = Files::read(from, to, &columns, request.filter.as_ref(), progress).await?;
     let rules = vec![RowRule::replace(Reach::Table)];
+    let sides = (from.snapshot().clone(), delta::of_files(to.snapshot(), files.only_to.clone()).await?);
+    let matching = Matching { columns: columns.places.clone(), ..Matching::default() };
     let job = RowJob {
-        snapshot: from.snapshot().clone(),
-        source: delta::of_files(to.snapshot(), files.only_to.clone()).await?,
-        matching: Matching { columns: columns.places.clone(), ..Matching::default() },
-        view: SourceView::default(),
-        key: key_pairs(&rules, &key),
-        rules,
         metadata: Some(columns.metadata.clone()),
         files: Some(files.only_from.clone()),
-        exact_cells: false,
-        spilling: spilling(to)?,
-        output: OutputShape::default(),
         measures: measures(&columns, to, &key, &ignore),
         ignore: ignore.clone(),
-        grain: Vec::new(),
-        seed: seed(),
+        ..RowJob::of(sides, matching, key_pairs(&rules, &key), rules, spilling(to)?, seed())
     };
     let classified = LocalEngine.classify(job, progress.clone()).await?.pop();
     let classified = classified.ok_or_else(|| Error::new(ErrorKind::Internal, "one rule gave no result"))?;

@@ -17,6 +17,8 @@ pub enum BreakerKind {
     /// Names partition columns, which must be the table's.
     PartitionBy,
     ReplaceWhere,
+    /// Replaces the table with its partition columns: CREATE OR REPLACE TABLE.
+    ReplaceTable,
     /// A stream that writes.
     Stream,
     /// The table's change data feed is on.
@@ -29,6 +31,7 @@ impl BreakerKind {
             BreakerKind::DynamicOverwrite => "dynamic overwrite",
             BreakerKind::PartitionBy => "partitionBy",
             BreakerKind::ReplaceWhere => "replaceWhere",
+            BreakerKind::ReplaceTable => "CREATE OR REPLACE TABLE",
             BreakerKind::Stream => "stream",
             BreakerKind::ChangeFeed => "change data feed",
         }
@@ -131,6 +134,9 @@ pub fn writers(commits: &[Commit]) -> Vec<WriterUse> {
             kinds.push(BreakerKind::ReplaceWhere);
         }
         let writes = commit.operation() == Some("WRITE");
+        if commit.operation().is_some_and(|operation| operation.contains("REPLACE TABLE")) {
+            kinds.push(BreakerKind::ReplaceTable);
+        }
         if writes && !partition_by.is_empty() && !dynamic {
             kinds.push(BreakerKind::PartitionBy);
         }
@@ -217,6 +223,7 @@ pub fn judge(found: &WriterUse, today: &[String], by: &LayoutBy, collateral: Opt
             (effect, danger, None)
         }
         BreakerKind::ReplaceWhere => (replace_where(found, today, &new)?, false, None),
+        BreakerKind::ReplaceTable => (replaced(&found.partition_by, &new)?, true, None),
         BreakerKind::Stream => (
             "a stream writes to the table: stop it for the switch; if it names partition columns, its next batch would fail".into(),
             true,
@@ -261,6 +268,15 @@ fn named(names: &[String], today: &[String], new: &[String]) -> Option<(String, 
         false => format!("the table would be partitioned by {}", new.join(", ")),
     };
     Some((format!("it names partitionBy({text}), and {said}: its next write would fail"), true))
+}
+
+/// It replaces the table as it did before. `None` where that is the new layout.
+fn replaced(names: &[String], new: &[String]) -> Option<String> {
+    let put_back = match names.is_empty() {
+        true => "without partition columns".to_owned(),
+        false => format!("partitioned by {}", names.join(", ")),
+    };
+    (!same(names, new)).then(|| format!("it would put a table {put_back} in the place of the new layout"))
 }
 
 /// Whole partitions are replaced where the predicate asks for partition columns

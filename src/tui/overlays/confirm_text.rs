@@ -49,7 +49,11 @@ fn facts(confirm: &Confirm) -> Vec<(String, Role)> {
     let rows = &plan.rows;
     let touched = plan.partitions.iter().filter(|p| !p.is_only_listed()).count();
     let partitions = count(touched as u64, "partition", "partitions");
-    let slice = plan.slice.as_deref().map_or(String::new(), |s| format!(" ({})", escape_controls(s)));
+    // The whole table is in brackets as it is.
+    let slice = plan.slice.as_deref().map_or(String::new(), |s| match s.starts_with('(') {
+        true => format!(" {}", escape_controls(s)),
+        false => format!(" ({})", escape_controls(s)),
+    });
     let mut lines = vec![(format!("v{} → v{} · {partitions}{slice}", plan.version, plan.version + 1), Role::Text)];
     let mut effects = vec![format!("rows {} → {}", grouped(rows.slice_before), grouped(rows.slice_after))];
     let comes_back = plan.spec.kind().brings_back().is_some();

@@ -150,3 +150,16 @@ fn own_overwrites_name_no_columns() {
     let told = judge(&found[0], &["b".to_owned()], &by, Some(lost)).unwrap();
     assert!(told.danger && told.effect.contains("delete 40 other rows"), "{}", told.effect);
 }
+
+#[test]
+fn a_replaced_table_would_have_its_old_columns_again() {
+    let info = json!({"operation": "CREATE OR REPLACE TABLE AS SELECT", "userName": "etl",
+                      "operationParameters": {"partitionBy": "[\"a\"]", "isManaged": "true"}});
+    let found = writers(&[commit(3, info, 1, 1)]);
+    assert_eq!((found.len(), found[0].kind), (1, BreakerKind::ReplaceTable));
+    let to = |column: &str| judge(&found[0], &["a".to_owned()], &LayoutBy::of([ByColumn::plain(column)]), None);
+    let told = to("b").unwrap();
+    assert!(told.danger && told.effect.contains("a table partitioned by a"), "{}", told.effect);
+    let back = judge(&found[0], &["b".to_owned()], &LayoutBy::of([ByColumn::plain("a")]), None);
+    assert!(back.is_none(), "it does what the way back does: {back:?}");
+}
