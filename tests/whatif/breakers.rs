@@ -27,8 +27,10 @@ fn rows(period: u32) -> Vec<Row> {
         .collect()
 }
 
-fn table(bench: &Bench) -> Fixture {
-    let mut table = Fixture::new(bench.path("t"), shape());
+/// An append that names its partition columns, then a dynamic overwrite of the
+/// last period.
+fn nightly(bench: &Bench, shape: Shape) -> Fixture {
+    let mut table = Fixture::new(bench.path("t"), shape);
     let all: Vec<Row> = (1..=12).flat_map(rows).collect();
     let adds = table.add_each(&all, &FileOptions::default());
     let last = adds.last().unwrap().clone();
@@ -40,6 +42,11 @@ fn table(bench: &Bench) -> Fixture {
         json!({"mode": "Overwrite", "partitionBy": "[]", "isDynamicPartitionOverwrite": "true"}),
         vec![gone, again],
     );
+    table
+}
+
+fn table(bench: &Bench) -> Fixture {
+    let mut table = nightly(bench, shape());
     table.commit_lines(&[
         json!({"commitInfo": {"operation": "STREAMING UPDATE", "operationParameters": {"queryId": "q-1", "epochId": "4"}}}),
         json!({"txn": {"appId": "q-1", "version": 4}}),
@@ -143,15 +150,7 @@ fn the_way_back_is_not_blocked_by_those_who_wrote_before() {
     let bench = Bench::default();
     let mut plain = shape();
     plain.properties.clear();
-    let mut table = Fixture::new(bench.path("t"), plain);
-    let all: Vec<Row> = (1..=12).flat_map(rows).collect();
-    let adds = table.add_each(&all, &FileOptions::default());
-    let last = adds.last().unwrap().clone();
-    table.commit("WRITE", json!({"mode": "Append", "partitionBy": "[\"period\"]"}), adds);
-    let again = table.add(&rows(12), &FileOptions::default());
-    let gone = table.remove(&last);
-    let nightly = json!({"mode": "Overwrite", "partitionBy": "[]", "isDynamicPartitionOverwrite": "true"});
-    table.commit("WRITE", nightly, vec![gone, again]);
+    let table = nightly(&bench, plain);
     let go = |by: &str| {
         let opened = bench.open(&table.path).unwrap();
         let request = RepartitionRequest { by: LayoutBy::parse(by).unwrap(), ..RepartitionRequest::default() };

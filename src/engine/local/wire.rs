@@ -144,7 +144,8 @@ pub fn put_value(value: &Value, out: &mut Vec<u8>) {
     }
 }
 
-fn broken() -> Error {
+/// What a temporary file gives back is not what was written to it.
+pub(super) fn broken() -> Error {
     Error::new(ErrorKind::Internal, "a temporary file does not hold what was written to it")
         .hint("Is the disk damaged? Nothing was written to the table.")
 }

@@ -9,8 +9,9 @@ use deltalake::arrow::ipc::reader::StreamDecoder;
 use deltalake::arrow::ipc::writer::StreamWriter;
 
 use super::super::store::{SpillFile, Spilling};
+use super::super::wire::broken;
 use super::buckets::Buckets;
-use crate::error::{Context, Error, ErrorKind, Result};
+use crate::error::{Context, ErrorKind, Result};
 
 /// Rows of one bucket, partition after partition.
 #[derive(Debug, Clone)]
@@ -207,11 +208,6 @@ fn decode(bytes: Vec<u8>, runs: Vec<(u32, u32)>) -> Result<Vec<Piece>> {
         None => Ok(pieces),
         Some(_) => Err(broken()),
     }
-}
-
-fn broken() -> Error {
-    Error::new(ErrorKind::Internal, "a temporary file does not hold what was written to it")
-        .hint("Is the disk damaged? Nothing was written to the table.")
 }
 
 #[cfg(test)]
